@@ -20,28 +20,35 @@ fi
 checkpoint=$1 scheduler=$2 instance=$3
 shift 3
 
+# of the options of a run that goes on, these belong to this try: its time, and the files
+limit= certificate= optima= previous=
+for argument in "$@"; do
+    case $previous in
+        --time-limit | --certificate | --optima-file) argument=$previous=$argument ;;
+    esac
+    case $argument in
+        --time-limit=*) limit=${argument#*=} ;;
+        --certificate=*) certificate=${argument#*=} ;;
+        --optima-file=*) optima=${argument#*=} ;;
+    esac
+    previous=$argument
+done
+command=
 # the run that writes there, if its scheduler still has it
 run=$(sed -n 's/.*"run_id": "\([^"]*\)".*/\1/p' "$checkpoint/owner.json" \
     2>/dev/null) || true
 if [ -n "$run" ] && dpbb list --json --scheduler "$scheduler" |
     grep -q "\"run_id\": *\"$run\""; then
+    command=attach limit=
     echo "attaching to $run" >&2
-    exec dpbb attach "$run" --scheduler "$scheduler"
-fi
-
 # a folder in which no checkpoint is complete yet is none
-if [ -f "$checkpoint" ] || ls "$checkpoint"/checkpoint-*.dpbb >/dev/null 2>&1; then
+elif [ -f "$checkpoint" ] || ls "$checkpoint"/checkpoint-*.dpbb >/dev/null 2>&1; then
+    command=resume run=$checkpoint
     echo "resuming $checkpoint" >&2
-    # of the options only the time limit belongs to this try, not to the run
-    limit=
-    for argument in "$@"; do
-        case $argument in
-            --time-limit=*) limit=${argument#--time-limit=} ;;
-            *) [ "${previous-}" = --time-limit ] && limit=$argument ;;
-        esac
-        previous=$argument
-    done
-    exec dpbb resume "$checkpoint" --scheduler "$scheduler" \
-        ${limit:+--time-limit "$limit"}
+fi
+if [ -n "$command" ]; then
+    exec dpbb "$command" "$run" --scheduler "$scheduler" \
+        ${limit:+--time-limit "$limit"} \
+        ${certificate:+--certificate "$certificate"} ${optima:+--optima-file "$optima"}
 fi
 exec dpbb solve "$instance" --scheduler "$scheduler" --checkpoint "$checkpoint" "$@"

@@ -88,7 +88,8 @@ def closed() -> str:
 def verdicts(name: str) -> tuple[str | None, str | None, str | None]:
     """Return what audits of the finer certificate say, and exploring all again."""
     whole = RESULTS / "checks" / f"{name}.txt"
-    audits = whole.with_name(f"{name}-audited.txt").read_text(encoding="utf-8")
+    file = whole.with_name(f"{name}-audited.txt")
+    audits = file.read_text(encoding="utf-8") if file.exists() else ""
     said: dict[str, str] = {}
     for call in audits.split("$ ")[1:]:
         program, found = call.partition(" finer/")[0], SAID.search(call)

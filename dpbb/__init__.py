@@ -10,6 +10,11 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+try:
+    import fcntl as fcntl
+except ImportError as error:
+    raise ImportError("dpbb runs on Linux and macOS; on Windows in WSL") from error
+
 if TYPE_CHECKING:
     from dpbb.api import asynchronous as asynchronous
     from dpbb.api import evaluate as evaluate
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from dpbb.errors import DpbbError as DpbbError
     from dpbb.errors import EngineUnavailable as EngineUnavailable
     from dpbb.errors import InstanceError as InstanceError
+    from dpbb.errors import Interrupted as Interrupted
     from dpbb.errors import InvariantError as InvariantError
     from dpbb.errors import OptionError as OptionError
     from dpbb.errors import UnwrittenError as UnwrittenError
@@ -56,6 +62,7 @@ _HOMES = {
         "DpbbError",
         "EngineUnavailable",
         "InstanceError",
+        "Interrupted",
         "InvariantError",
         "OptionError",
         "UnwrittenError",

@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
+from dpbb.cluster.client.which import placed
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveKeywords, SolveOptions, Strategy
@@ -65,8 +66,10 @@ def solve(
         makespan are those of the whole sequence, and so is ``initial``.
     client
         A ``distributed.Client`` of the cluster to explore on. Default: the cluster
-        that the option ``scheduler`` names, else one of this call's own on this
-        machine, closed before the call returns.
+        that the option ``scheduler`` names, Dask's current client,
+        ``$DPBB_SCHEDULER``, ``$DASK_SCHEDULER_ADDRESS``, else one of this call's own on
+        this machine, closed before the call returns, as with the option ``workers``.
+        Within a Dask task the default is this process alone.
     options
         How to solve; default: all defaults.
     progress
@@ -93,6 +96,10 @@ def solve(
         The cluster cannot run dpbb, or the run failed there.
     InvariantError
         The books of the proof do not balance: there is no result to trust.
+    Interrupted
+        A ``KeyboardInterrupt``: somebody pressed Ctrl-C. What was found is its
+        ``result``; on a cluster of yours the stopped run stays in ``runs``. Ctrl-C
+        again raises Python's own, without a result.
 
     Examples
     --------
@@ -104,26 +111,26 @@ def solve(
     call = make_call(
         instance, client, options, {**changes}, progress, should_stop, ends
     )
-    return _run(call, client)
+    return _run(call)
 
 
-def _run(call: Call, client: Any) -> Any:
-    if is_asynchronous(client):
-        return _run_async(call, client)
-    with closing(call.progress) as progress, call.choosing():
-        result = _explore(call, client)
-        progress.done(result)
-        return result
+def _run(call: Call) -> Any:
+    if is_asynchronous(call.given):
+        return _run_async(call)
+    with closing(call.progress), call.choosing(), call.interruptible():
+        return _explore(call)
 
 
-def _explore(call: Call, client: Any) -> Result:
-    with call.client(client) as starting:
+def _explore(call: Call) -> Result:
+    with call.client() as starting:
         plan = call.plan()
         result = call.early(plan)
-        while result is None and not call.wait(starting, START_POLL_S):
+        while not (result or call.here or call.wait(starting, START_POLL_S)):
             result = call.early(plan)
-        while result is None:
-            with call.open(plan, starting.result()) as run:
+        if result is not None:
+            return call.done(result)
+        while True:
+            with call.open(plan, None if call.here else starting.result()) as run:
                 call.note_page(run)
                 snapshot = None
                 for snapshot in run.stream(POLL_S):
@@ -131,21 +138,20 @@ def _explore(call: Call, client: Any) -> Result:
                         run.stop()
                 made = run.result()
                 plan, result = call.after(plan, run.outcome(), made, snapshot)
-        return result
+                if result is not None:
+                    return call.done(result)
 
 
-async def _run_async(call: Call, client: Any) -> Result:
-    with closing(call.progress) as progress:
-        result = await _explore_async(call, client)
-        progress.done(result)
-        return result
+async def _run_async(call: Call) -> Result:
+    with closing(call.progress):
+        return call.done(await _explore_async(call))
 
 
-async def _explore_async(call: Call, client: Any) -> Result:
+async def _explore_async(call: Call) -> Result:
     plan = await asyncio.to_thread(call.plan)
     result = call.early(plan)
     while result is None:
-        async with await call.open(plan, client) as run:
+        async with await call.open(plan, call.given) as run:
             call.note_page(run)
             snapshot = None
             async for snapshot in run.stream(POLL_S):
@@ -195,7 +201,7 @@ def submit(
     if call.here:
         raise OptionError(
             "workers: expected at least 1, as nobody waits for the run while it goes "
-            "on, got 0: use dpbb.solve"
+            "on, got 0, or a Dask task without client: use dpbb.solve"
         )
     if call.options.strategy is Strategy.FROM_BELOW:
         raise OptionError(
@@ -204,10 +210,10 @@ def submit(
             f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
             f"on the same cluster"
         )
-    if is_asynchronous(client):
-        return cast("Any", _submit_async(call, client))
+    if is_asynchronous(call.given):
+        return cast("Any", _submit_async(call))
     with closing(call.progress), ExitStack() as stack:
-        starting = stack.enter_context(call.client(client))
+        starting = stack.enter_context(call.client())
         plan = call.plan()
         while not call.wait(starting, START_POLL_S):
             pass
@@ -216,9 +222,9 @@ def submit(
         return run
 
 
-async def _submit_async(call: Call, client: Any) -> Any:
+async def _submit_async(call: Call) -> Any:
     with closing(call.progress):
-        return await call.open(await asyncio.to_thread(call.plan), client)
+        return await call.open(await asyncio.to_thread(call.plan), call.given)
 
 
 def resume(
@@ -263,9 +269,11 @@ def resume(
 
     began = time.monotonic()
     given: dict[str, Any] = {**changes, **style_of(progress)}
+    problem = None if problem is None else read_problem(problem)
     saved, options = read_saved(source, problem, given)
     check_client(client, options)
     check_engine(options)
+    client, options, where = placed(client, options)
     call = ResumedCall(
         saved.spec.problem,
         saved.spec.instance,
@@ -273,9 +281,11 @@ def resume(
         shown_by(progress, options),
         should_stop,
         began,
+        given=client,
         saved=saved,
     )
-    return _run(call, client)
+    call.say(where)
+    return _run(call)
 
 
 def asynchronous(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:

@@ -74,5 +74,19 @@ class UnwrittenError(DpbbError):
         self.result = result
 
 
+class Interrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C: the search has stopped in order.
+
+    Parameters
+    ----------
+    result
+        The ``Result`` so far, with the best schedule and the lower bound.
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("Ctrl-C; what was found is in this exception's .result")
+        self.result = result
+
+
 class InvariantError(DpbbError, RuntimeError):
     """Proof bookkeeping broken, so the answer could be wrong: stop."""

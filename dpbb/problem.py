@@ -25,6 +25,9 @@ a problem may have:
     ``Names``: what people call its jobs and machines (``names_of``).
 ``best_known``
     ``BestKnown``: published bounds on its optimum; None where there are none.
+``least_cost``
+    Integer: no permutation costs less. It may be above what ``child_bounds`` says of
+    the root's children; computed once, before the tree (``proving_bound``).
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from numpy.typing import NDArray
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.options import LB1, Heuristics
 from dpbb.options.permutations import check_permutation
+from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
     from dpbb.result.schedule import Schedule
@@ -176,18 +180,6 @@ class Tightens(Protocol[StateT_contra]):
 
 
 @runtime_checkable
-class BoundsAll(Protocol):
-    """Has a bound of all permutations that may be above those of the root's children.
-
-    It is computed once, before the tree.
-    """
-
-    @property
-    def least_cost(self) -> int:
-        """No permutation costs less."""
-
-
-@runtime_checkable
 class HasBounds(Protocol):
     """Can be made with one of several bounds."""
 
@@ -298,7 +290,9 @@ class Incumbent:
     source
         What found it, such as ``"initial"``, ``"neh"``, ``"ig"`` or ``"beam"``.
     proved
-        No permutation is better: the value is a lower bound, too.
+        No permutation is better, says the search, which ends: it has reached the lower
+        bound, or left nothing out. Of the latter there are no books: the proof is
+        the tree's, which is small then.
     """
 
     value: int
@@ -343,9 +337,6 @@ class StartSearch:
     on_note
         Called in the caller's thread with what is waited for longer than a second, such
         as compiled code, and with an empty text when that is over.
-    on_bound
-        Called in the caller's thread with lower bounds of all permutations that a
-        search shows by leaving nothing out.
     """
 
     method: str = Heuristics.AUTO
@@ -361,7 +352,6 @@ class StartSearch:
     should_stop: Callable[[], bool] = lambda: False
     tree_waits: Callable[[], bool] = lambda: False
     on_note: Callable[[str], None] = lambda _text: None
-    on_bound: Callable[[int], None] = lambda _bound: None
 
 
 @runtime_checkable
@@ -408,7 +398,7 @@ class BesideSearch:
         Start of all pseudo-random choices, at least 0.
     on_improvement
         Called in the caller's thread with every incumbent better than the beginning.
-    should_stop, on_bound
+    should_stop
         As of ``StartSearch``.
     """
 
@@ -418,7 +408,6 @@ class BesideSearch:
     seed: int = 0
     on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
     should_stop: Callable[[], bool] = lambda: False
-    on_bound: Callable[[int], None] = lambda _bound: None
 
 
 @runtime_checkable
@@ -468,6 +457,26 @@ def costs_of(
     return np.array([problem.evaluate(row) for row in permutations], np.int64)
 
 
+def check_way(problem: Problem[Any], permutation: NDArray[np.intp], cost: int) -> None:
+    """Raise ValueError if the tree has no leaf of a permutation with this cost.
+
+    That is so where a bound on the way to it, from the root on one side, is above the
+    cost: mostly ``NO_CHILD``.
+    """
+    back = sides_of(problem)[0]
+    state, jobs = problem.root_state(), np.arange(problem.n_jobs, dtype=np.intp)
+    way = permutation[::-1] if back else permutation
+    for job in way[:-1].tolist():
+        bounds = problem.child_bounds(state, jobs, back=back)
+        if bounds[jobs == job][0] > cost:
+            raise ValueError(
+                f"child_bounds of {problem.name} say that there is no such child as "
+                f"job {job} {'before' if back else 'after'} those placed so far"
+            )
+        state = problem.extend(state, job, back=back)
+        jobs = jobs[jobs != job]
+
+
 def whole_of(problem: Problem[Any], permutation: Iterable[int]) -> tuple[int, ...]:
     """Return the sequence that people know of a permutation: mostly itself."""
     if isinstance(problem, PartOfSequence):
@@ -481,6 +490,30 @@ def wholes_of(
     """Return the sequences of many permutations, of shape (r, n_jobs)."""
     whole = problem.whole if isinstance(problem, PartOfSequence) else tuple
     return [whole(row) for row in permutations.tolist()]
+
+
+def with_ends(
+    problem: Problem[Any], front: Iterable[Any], back: Iterable[Any]
+) -> Problem[Any]:
+    """Return a problem with jobs that stay at its ends, given by number or name.
+
+    Raises
+    ------
+    OptionError
+        There is no job of a name; or the problem has no ends to give.
+    InstanceError
+        See ``PartOfSequence.with_ends``.
+    """
+    names = names_of(problem)
+    given = names.numbers(front, "front"), names.numbers(back, "back")
+    if not any(given):
+        return problem
+    if not isinstance(problem, PartOfSequence):
+        raise OptionError(
+            f"front, back: expected a problem whose sequences may have given ends, "
+            f"such as a flow shop, got one of kind {problem.name!r}"
+        )
+    return problem.with_ends(*given)
 
 
 def part_of(
@@ -533,8 +566,8 @@ def proving_bound(problem: Problem[Any]) -> int:
 
     The larger one of the root's bound and of what the problem itself knows.
     """
-    bound = root_bound(problem)
-    return max(bound, problem.least_cost) if isinstance(problem, BoundsAll) else bound
+    bound, known = root_bound(problem), getattr(problem, "least_cost", None)
+    return bound if known is None else max(bound, known)
 
 
 def check_numbers(problem: Problem[Any]) -> None:

@@ -33,10 +33,15 @@ class Family:
     models
         Path ``"module:name"`` of the model for an engine and a bound:
         ``{("cpu", "lb1"): "...", ("cuda", "lb1"): "..."}``.
+    problem
+        The class that the models are written for. They serve no other, be it a
+        subclass: what it overrides they would not know. A subclass that they do serve
+        has a name of its own, and a family that says so.
     """
 
     decode: Callable[[Mapping[str, Any]], Problem[Any]]
     models: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    problem: type[Any] | None = None
 
 
 FAMILIES: dict[str, str | Family] = {"flowshop-makespan": "dpbb.flowshop.family:FAMILY"}
@@ -129,10 +134,15 @@ def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:
 
     None if there is none: the engine has to refuse the problem.
     """
-    family = family_of(problem.name)
-    key = engine, name_of_bound(bound)
-    path = None if family is None else family.models.get(key)
+    path = _models_of(problem).get((engine, name_of_bound(bound)))
     return None if path is None else load(path)
+
+
+def _models_of(problem: Problem[Any]) -> Mapping[tuple[str, str], str]:
+    """Return the models that serve a problem: written for its class, and no other."""
+    family = family_of(problem.name)
+    served = family is not None and type(problem) is family.problem
+    return family.models if family is not None and served else {}
 
 
 def name_of_bound(bound: str) -> str:
@@ -145,9 +155,7 @@ def name_of_bound(bound: str) -> str:
 
 def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:
     """Return the bounds of a problem that an engine has a model of."""
-    family = family_of(problem.name)
-    models = {} if family is None else family.models
-    return tuple(bound for kind, bound in models if kind == engine)
+    return tuple(bound for kind, bound in _models_of(problem) if kind == engine)
 
 
 def load(path: str) -> Any:

@@ -90,7 +90,7 @@ def main() -> None:
     best = min(map(problem.evaluate, permutations(range(problem.n_jobs))))
     print(f"brute force over {problem.n_jobs}! orders: {best}")
 
-    quiet = {"branching": "front", "verbosity": "quiet"}
+    quiet = {"verbosity": "quiet"}
     with tempfile.TemporaryDirectory() as folder:
         proof, chart = f"{folder}/proof.json.gz", f"{folder}/gantt.png"
         result = dpbb.solve(problem, certificate=proof, **quiet)
@@ -101,7 +101,7 @@ def main() -> None:
         print(f"Gantt chart: {Path(chart).stat().st_size > 1000}")
 
         # Below the optimum there is nothing: the same tree, interrupted or not.
-        print(dpbb.estimate(problem, upper_bound=best, branching="front").summary())
+        print(dpbb.estimate(problem, upper_bound=best).summary())
         whole = dpbb.solve(problem, cutoff=best, **quiet)
         dpbb.solve(
             problem, cutoff=best, node_limit=20, checkpoint=f"{folder}/run", **quiet

@@ -143,7 +143,8 @@ def preemptive(operations) -> int:
 
 def main() -> None:
     table = np.array([line.split() for line in FT06.split("\n") if line], dtype=int)
-    result = dpbb.solve(JobShop(table), branching="front", verbosity="quiet")
+    # without a search before it, the tree is the same on every machine
+    result = dpbb.solve(JobShop(table), heuristics="none", verbosity="quiet")
     print(result.summary())
     print(result.schedule())
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# A background job of a shell ignores Ctrl-C, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: the machines that run the tests are shared, and compilation is slow.
 settings.register_profile("dpbb", deadline=None, print_blob=True)
@@ -15,6 +20,9 @@ settings.load_profile("dpbb")
 SHARED = Path(
     os.environ.get("DPBB_SHARED", Path(__file__).resolve().parents[2] / "shared")
 )
+
+GOLDEN = Path(__file__).parent / "data" / "golden"
+"""Values of independent programs; see the README there."""
 
 
 def pytest_collection_modifyitems(config, items):
@@ -38,7 +46,7 @@ def pytest_make_parametrize_id(val):
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Folder with data and golden values; the test is skipped where it is missing."""
+    """Folder with benchmark data; the test is skipped where it is missing."""
     if not SHARED.is_dir():
-        pytest.skip("no ../shared beside the repository: data and golden values")
+        pytest.skip("no ../shared beside the repository: benchmark data")
     return SHARED

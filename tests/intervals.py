@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpbb.tree import WorkUnit, leaf_of_path, n_leaves
+from dpbb.tree.packing import narrow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpbb.tree import Root
 
 
@@ -44,6 +49,22 @@ def intervals_of(unit: WorkUnit) -> list[Interval]:
             interval = Interval(merged.pop().begin, interval.end)
         merged.append(interval)
     return merged
+
+
+def unchecked(n_jobs: int, paths: Sequence[Sequence[int]]) -> WorkUnit:
+    """Return paths in this order, whatever they are, as if from outside."""
+    columns: dict[str, list[int]] = {"depths": [], "shared": [], "tails": []}
+    before: Sequence[int] = ()
+    for path in paths:
+        least = min(len(before), len(path))
+        keeps = next((i for i in range(least) if before[i] != path[i]), least)
+        columns["depths"].append(len(path))
+        columns["shared"].append(keeps)
+        columns["tails"] += path[keeps:]
+        before = path
+    kind = narrow(n_jobs)
+    arrays = {key: np.array(value, kind) for key, value in columns.items()}
+    return WorkUnit.from_arrays_unchecked(n_jobs, arrays)
 
 
 def unit_between(n_jobs: int, begin: int, end: int) -> WorkUnit:

@@ -341,3 +341,16 @@ def with_given_ends(draw, shop):
     row = st.tuples(*[st.integers(0, 50)] * len(shop.times[0]))
     front, back = (tuple(draw(st.lists(row, max_size=2))) for _ in range(2))
     return replace(shop, front=front, back=back)
+
+
+def random_nodes(n_jobs, count, seed):
+    """Return permutations, d1 and d2 as int32; any number of jobs is unscheduled.
+
+    Each number from 0 to n_jobs is equally likely, and so is each share of the front.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.broadcast_to(np.arange(n_jobs, dtype=np.int32), (count, n_jobs))
+    fixed = rng.integers(0, n_jobs + 1, count)
+    front = rng.integers(0, fixed + 1)
+    counts = front.astype(np.int32), (fixed - front).astype(np.int32)
+    return np.ascontiguousarray(rng.permuted(rows, axis=1)), *counts

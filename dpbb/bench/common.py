@@ -19,7 +19,7 @@ import dpbb
 from dpbb.engines.base import SLICE_S, Device, Engine
 from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.driver import explore_to_end
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import OptionError
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem, bound_of
@@ -129,17 +129,3 @@ def differ(found: Iterable[tuple[str, int]]) -> bool:
 def load() -> float:
     """Return how many processes wanted to run in the last minute; NaN if unknown."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-
-
-def find_gpu() -> tuple[Any, str]:
-    """Return CuPy and the name of the first GPU, or None and why there is none."""
-    from dpbb.kernels.nvrtc import require_gpu
-
-    try:
-        cupy = require_gpu()
-    except DpbbError as error:
-        print(f"no GPU to measure: {error}", flush=True)
-        return None, str(error)
-    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"device: {name}", flush=True)
-    return cupy, name

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.campaign.folder import CHECKPOINTS, DOUBTFUL, CampaignFolder, Record, best_of
+from dpbb.campaign.folder import (
+    CHECKPOINTS,
+    DOUBTFUL,
+    SUMS,
+    CampaignFolder,
+    Record,
+    best_of,
+)
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
@@ -17,7 +24,7 @@ from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Improvement, Proof, Status, Termination
-from dpbb.solving.resume import options_before, strategy_before
+from dpbb.solving.resume import options_before, strategy_before, sums_of
 
 
 def doubt_of(
@@ -47,6 +54,8 @@ def doubt_of(
         return f"its lower bound {lower} is above its makespan {value}"
     if record.status == Status.OPTIMAL and lower != value:
         return f"it is optimal with makespan {value} and lower bound {lower}"
+    if record.proof and record.proof not in list(Proof):
+        return f"its proof is {record.proof}, expected {' or '.join(Proof)}"
     known = best_known_of_digest(record.digest)
     if known is not None and (lower or 0) > known.upper_bound:
         return f"its lower bound {lower} is above {known.upper_bound}, which is known"
@@ -63,8 +72,8 @@ def _doubt_of_certificate(record: Record, folder: Path) -> str:
         return f"{name} is not there"
     try:
         content = Certificate.read(folder / record.certificate).content
-        checker.check_form(content)
-    except (OptionError, checker.Failed) as error:
+        checker.checked(content, checker.check_form)
+    except (OptionError, checker.Failed, checker.Unchecked) as error:
         return f"{name} is none: {error}"
     digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]
     if digest != record.digest:
@@ -142,10 +151,8 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
     except CheckpointError:  # as the next attempt will say
         return record
     problem = saved.spec.problem
-    sums = record.sums(
-        *(saved.counters.decomposed, saved.counters.leaves, saved.seconds),
-        *(saved.explore_s, saved.gpu_s, saved.energy_j),
-    )
+    latest = sums_of(saved)
+    sums = record.sums(*(latest[name] for name in SUMS))
     if problem.digest != record.digest or sums["seconds"] <= record.seconds:
         return record
     options = options_before(saved)

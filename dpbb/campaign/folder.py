@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.result import Status
-from dpbb.text.files import alone, check_writable, whole_file
+from dpbb.text.files import alone, check_writable, read_file, whole_file
 from dpbb.text.json_text import json_text
 
 LOCK = "campaign.lock"
@@ -183,8 +183,16 @@ class Record:
 
     @property
     def size(self) -> str:
-        """Class of instances of the same numbers of jobs and machines."""
+        """Numbers of jobs and machines."""
         return f"{self.n_jobs}x{self.n_machines}"
+
+    @property
+    def group(self) -> str:
+        """Class in reports: size, and of a benchmark instance its set."""
+        known = best_known_of_digest(self.digest)
+        if known is None:
+            return self.size
+        return f"{'ta' if known.name.startswith('ta') else 'vrf'}:{self.size}"
 
     @property
     def news(self) -> str:
@@ -257,7 +265,7 @@ class CampaignFolder:
             if file.suffix != ".json":
                 continue
             try:
-                text = file.read_text(encoding="utf-8")
+                text = read_file(file).decode("utf-8")
                 if not text.strip():
                     raise ValueError(
                         "nothing, as a crash of the machine may leave it; remove the "

@@ -132,12 +132,16 @@ def choices(records: Sequence[Record]) -> list[tuple[Any, ...]]:
 
 def classes(records: Sequence[Record]) -> list[tuple[Any, ...]]:
     """Return rows of ``CLASS_COLUMNS``: a class each, and all together."""
-    sizes = sorted({(record.n_jobs, record.n_machines) for record in records})
-    groups = [
-        (f"{n}x{m}", [one for one in records if (one.n_jobs, one.n_machines) == (n, m)])
-        for n, m in sizes
-    ]
-    return [_class_row(name, group) for name, group in [*groups, ("all", records)]]
+    groups = [*_groups(records).items(), ("all", records)]
+    return [_class_row(name, group) for name, group in groups]
+
+
+def _groups(records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Return the records of each class, by size; benchmarks have their own."""
+    found: dict[str, list[Record]] = {}
+    for one in sorted(records, key=lambda one: (one.n_jobs, one.n_machines, one.group)):
+        found.setdefault(one.group, []).append(one)
+    return found
 
 
 def _class_row(name: str, group: Sequence[Record]) -> tuple[Any, ...]:
@@ -241,12 +245,10 @@ def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
     if not proved:
         raise OptionError("report: expected a proved instance to draw, got none")
     ax = style.axes_for(ax, (7.0, 4.0))
-    for n, m in sorted({(record.n_jobs, record.n_machines) for record in proved}):
-        times = sorted(
-            max(record.seconds, 1e-3) for record in proved if record.size == f"{n}x{m}"
-        )
+    for name, group in _groups(proved).items():
+        times = sorted(max(record.seconds, 1e-3) for record in group)
         count = range(1, len(times) + 1)
-        ax.step(times, count, marker=".", where="post", label=f"{n}x{m}")
+        ax.step(times, count, marker=".", where="post", label=name)
     style.dress(ax, x="seconds for an instance", y="instances proved")
     ax.set_xscale("log")
     ax.set_ylim(bottom=0)

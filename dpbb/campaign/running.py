@@ -21,6 +21,7 @@ from dpbb.campaign.folder import (
     Record,
 )
 from dpbb.campaign.sets import KnownSchedule, named
+from dpbb.cluster.client.which import placed
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
@@ -39,8 +40,8 @@ from dpbb.problem import (
 )
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Termination
-from dpbb.solving.arguments import check_engine
-from dpbb.solving.resume import options_before, strategy_before
+from dpbb.solving.call import make_call
+from dpbb.solving.resume import options_before, seconds_of, strategy_before
 
 logger = logging.getLogger(__name__)
 
@@ -141,6 +142,7 @@ class Campaign:
     on_state: Callable[[Sequence[Watch], int, int], None] = lambda *_: None
     _began: float = field(default_factory=time.monotonic)
     _host: str = field(default_factory=platform.node)
+    _broken: bool = False
 
     def run(self, sources: Sequence[str] | Mapping[str, Problem[Any]]) -> list[Record]:
         """Solve what is not proved yet; returns the records of all, cheapest first.
@@ -157,11 +159,16 @@ class Campaign:
         DpbbError
             Another campaign has the folder, or no scheduler answers.
         """
-        check_options(self.options)
-        if self.options.scheduler is not None:
-            self._host = host_of(self.options.scheduler)
+        client, self.options, where = placed(None, self.options)
+        if client is not None:
+            self.options = self.options.replace(scheduler=client.scheduler.address)
+        if where:
+            self.on_line(where)
         if not isinstance(sources, Mapping):
             sources = problems_of(sources, self.data_dir)
+        check_options(self.options, sources, hint=self.hint)
+        if self.options.scheduler is not None:
+            self._host = host_of(self.options.scheduler)
         problems = {one.digest: (source, one) for source, one in sources.items()}
         names = {named(instance_name_of(one)) for _, one in problems.values()}
         if self.schedules and not names & self.schedules.keys():
@@ -289,11 +296,23 @@ class Campaign:
                 ended = wait(running, POLL_S, FIRST_COMPLETED).done
                 for future in ended:
                     del running[future]
-                    record = future.result()
+                    record = self._recorded(future)
                     latest[record.digest] = record
                     done += 1
                     self.on_line(_line(record, done, len(found)))
                 self.on_state(list(running.values()), done, len(found))
+
+    def _recorded(self, future: Future[Record]) -> Record:
+        """Return what an instance came to; without a record the others stop, too."""
+        try:
+            return future.result()
+        except Exception as error:
+            self._broken = True
+            self.on_line(f"no record: {error}; the campaign stops")
+            raise
+
+    def _stops(self) -> bool:
+        return self._broken or self.should_stop()
 
     def _may_begin(self, record: Record, running: int) -> bool:
         if self.should_stop():
@@ -318,16 +337,16 @@ class Campaign:
         if known is not None:
             changes["initial"] = known.permutation
             record = replace(record, known_from=known.source)
-        how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
+        how: dict[str, Any] = {"progress": watch, "should_stop": self._stops}
         try:
-            if self.certificates:
-                certificate.parent.mkdir(exist_ok=True)
-                changes["certificate"] = str(certificate)
             ended = record.status in ENDED  # without a schedule: another tree is next
             saved = None if ended else self._saved(checkpoint, record)
             if saved is None and record.attempts:
                 earlier = {name: getattr(record, name) for name in SUMS}
                 record = replace(record, earlier=earlier)
+            if self.certificates if saved is None else saved.spec.certificate:
+                certificate.parent.mkdir(exist_ok=True)
+                changes["certificate"] = str(certificate)
             self.folder.save(record)  # should it be killed
             changes["time_limit_s"] = self._time_left(record, saved)
             if saved is not None:
@@ -370,7 +389,7 @@ class Campaign:
         limit = self.options.time_limit_s
         if limit is None:
             return None
-        latest = 0.0 if saved is None else saved.seconds
+        latest = 0.0 if saved is None else seconds_of(saved)
         spent = max(record.limit_s, latest + record.earlier.get("seconds", 0.0))
         return max(limit - spent, LEAST_S)
 
@@ -393,8 +412,8 @@ class Campaign:
         if self.hint and saved.ub > (record.best_upper or saved.ub) + 1:
             other.append("--hint")
         line = (
-            f"{record.instance:<14} goes on after {saved.seconds:.0f} s with bound "
-            f"{values['bound']}, strategy {values['strategy']}"
+            f"{record.instance:<14} goes on after {seconds_of(saved):.0f} s "
+            f"with bound {values['bound']}, strategy {values['strategy']}"
         )
         return f"{line}; not taken: {', '.join(other)}" if other else line
 
@@ -458,9 +477,13 @@ class Campaign:
         return found if found.proved else found.with_best_of(record)
 
 
-def check_options(options: SolveOptions) -> None:
-    """OptionError: an option of the campaign's own, of one instance, or no use."""
-    check_engine(options)
+def check_options(
+    options: SolveOptions, problems: Mapping[str, Problem[Any]], *, hint: bool = False
+) -> None:
+    """Raise OptionError for options that an instance could not be solved with.
+
+    Those of the campaign's own are among them, and what is of one instance.
+    """
     for name in OWN:
         if getattr(options, name) is not None:
             raise OptionError(f"{name}: expected none, it is the campaign's own")
@@ -469,6 +492,14 @@ def check_options(options: SolveOptions) -> None:
             "all_optima: expected with one instance (dpbb solve INSTANCE "
             "--all-optima), got a campaign, which looks for one optimum of each"
         )
+    options.replace(checkpoint=CHECKPOINTS)
+    for source, problem in problems.items():
+        known = best_known_of(problem) if hint else None
+        above = {} if known is None else {"upper_bound": known.upper_bound + 1}
+        try:
+            make_call(problem, None, options, above, Progress())
+        except OptionError as error:
+            raise OptionError(f"{source}: {error}") from error
 
 
 def problems_of(

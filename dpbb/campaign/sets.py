@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpbb.errors import OptionError
+from dpbb.errors import OptionError, shown
 from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
-from dpbb.flowshop.formats import sources_in
+from dpbb.flowshop.formats import TEXT_SUFFIXES, sources_in
 from dpbb.flowshop.taillard import time_seeds
 from dpbb.options.permutations import check_permutation
-from dpbb.text.files import file_and_index, noted
+from dpbb.text.files import file_and_index, read_file
 
 ALLOWED = (
-    "names (ta021, VFR30_15_2), files, or sets: ta, vrf, ta:20x20, vrf:30x20, "
-    "vrf:small, vrf:large, ta:open, vrf:open, open, ta:all, vrf:all"
+    "names (ta021, VFR30_15_2), files (instances, or names, one a line), or sets: "
+    "ta, vrf, ta:20x20, vrf:30x20, vrf:small, vrf:large, ta:open, vrf:open, open, "
+    "ta:all, vrf:all"
 )
 
 SMALL_JOBS = 60
@@ -36,10 +37,13 @@ def size_of(name: str) -> tuple[int, int]:
 def members(words: Sequence[str]) -> tuple[str, ...]:
     """Return names and files of what sets, names and files say; each once.
 
+    A file is of instances, or a list of names and sets: one a line, with comments that
+    begin with ``#``.
+
     Raises
     ------
     OptionError
-        A word that is none of them, or nothing at all.
+        A word that is none of them, also in a list, or nothing at all.
     InstanceError
         A file that cannot be read; of several instances all are taken, of ``FILE[3]``
         this one.
@@ -53,20 +57,50 @@ def members(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _members_of(word: str) -> list[str]:
+    found = _named_by(word)
+    if not found and Path(file_and_index(word)[0]).is_file():
+        found = _listed_in(word) or sources_in(word)
+    if not found:
+        raise OptionError(f"SET: expected {ALLOWED}, got {word!r}")
+    return found
+
+
+def _listed_in(file: str) -> list[str]:
+    """Return what the names and sets in a list mean; nothing if it is no list.
+
+    A list has no line that begins with a number, as texts of instances have.
+    """
+    if Path(file).suffix.lower() not in TEXT_SUFFIXES:
+        return []
+    try:
+        text = read_file(Path(file)).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return []  # or of instances: their reader says what is wrong
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    if any(re.match(r"[-+.]?\d", line) for line in lines):
+        return []
+    found = []
+    for number, word in enumerate(lines, 1):
+        if word and not (named := _named_by(word)):
+            raise OptionError(
+                f"{file}, line {number}: expected a name or a set, got {shown(word)}"
+            )
+        found += named if word else []
+    return found
+
+
+def _named_by(word: str) -> list[str]:
+    """Return the members of a benchmark that a name or set means; () for others."""
     benchmark, _, part = word.lower().partition(":")
     if word.lower() == "open":
-        return [one for name in BEGINNING for one in _members_of(f"{name}:open")]
+        return [one for name in BEGINNING for one in _named_by(f"{name}:open")]
     name = benchmark_name(word)
     if name is not None and best_known(name) is not None:
         return [name]
-    if benchmark in BEGINNING:
-        names = sorted(best_known_names(BEGINNING[benchmark]), key=_by_size)
-        chosen = [one for one in names if _is_in(one, part)]
-        if chosen:
-            return chosen
-    elif Path(file_and_index(word)[0]).is_file():
-        return sources_in(word)
-    raise OptionError(f"SET: expected {ALLOWED}, got {word!r}")
+    if benchmark not in BEGINNING:
+        return []
+    names = sorted(best_known_names(BEGINNING[benchmark]), key=_by_size)
+    return [one for one in names if _is_in(one, part)]
 
 
 def _is_in(name: str, part: str) -> bool:
@@ -113,7 +147,7 @@ def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
     OptionError: it cannot be read, or a line has no permutation; says which.
     """
     try:
-        text = noted(Path(path)).read_text(encoding="utf-8")
+        text = read_file(Path(path)).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"--schedules: expected {EXPECTED}, got {error}") from error
     comma = ";" if ";" in text.partition("\n")[0] else ","

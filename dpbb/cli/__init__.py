@@ -13,11 +13,17 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import dpbb
-from dpbb.bench import SUITES, check_written
+from dpbb.bench import SUITES
 from dpbb.cli.output import checked_stdout, silence
-from dpbb.errors import DpbbError, InstanceError, OptionError, SchedulerLostError
+from dpbb.errors import (
+    CheckpointError,
+    DpbbError,
+    InstanceError,
+    OptionError,
+    SchedulerLostError,
+)
 from dpbb.options.kinds import nearest
-from dpbb.text.files import noting
+from dpbb.text.files import check_writable, noting
 
 EXIT_ERROR = 1
 EXIT_BAD_INPUT = 2
@@ -61,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with checked_stdout(), noting():
             args = _parse(sys.argv[1:] if arguments is None else list(arguments))
-            if args.run.__module__.startswith("dpbb.bench."):
-                check_written(args)
+            if args.run.__module__.startswith("dpbb.bench.") and args.json is not None:
+                check_writable(args.json, "--json")
             return int(args.run(args))
-    except (InstanceError, OptionError) as error:
+    except (InstanceError, OptionError, CheckpointError) as error:
         print(f"dpbb: error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except SchedulerLostError as error:

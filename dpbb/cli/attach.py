@@ -98,6 +98,7 @@ def write_certificate(result: Result, given: str | None) -> None:
             print(f"dpbb: no certificate: {result.termination}", file=sys.stderr)
         return
     if path is None:
+        print("dpbb: a certificate is kept: --certificate FILE", file=sys.stderr)
         return
     try:
         certificate.write(path)

@@ -18,22 +18,24 @@ from dpbb.campaign.folder import (
 )
 from dpbb.campaign.sets import ALLOWED, members, read_schedules
 from dpbb.cli.shared import (
-    PICTURES,
     add_options,
     given_options,
-    known_suffix,
     logging_to_stderr,
     stopping,
+    tell_size,
 )
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions, kinds
-from dpbb.text.files import check_writable, whole_file
+from dpbb.result.written import PICTURES
+from dpbb.text.files import check_writable, known_suffix, whole_file
 
 if TYPE_CHECKING:
     from dpbb.campaign.running import Watch
 
 REPORT = "report"
 ENDS = "front", "back"
+NOT_HERE = ("checkpoint", "certificate", "all_optima", "optima_file")
+"""Options of the search that a campaign refuses."""
 
 EPILOG = f"""\
 SET is one or more of {ALLOWED}.
@@ -89,12 +91,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-certificates", action="store_true")
     parser.add_argument(
-        "--write", action="append", default=[], metavar="FILE", help="of a report"
+        "--write",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a report (more than once): .csv, .json, .md, .tex, "
+        f"{', '.join(PICTURES)}",
     )
     parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
     for end in ENDS:
         parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
-    add_options(parser)
+    add_options(parser, without=NOT_HERE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -126,9 +133,11 @@ def run(args: argparse.Namespace) -> int:
     from dpbb.campaign.running import Campaign, check_options, problems_of
 
     options = SolveOptions.from_mapping(given_options(args))
-    check_options(options)
     with logging_to_stderr(options.verbosity):
         problems = problems_of(members(args.words), args.data)
+        check_options(options, problems, hint=args.hint)
+        for source, problem in problems.items():
+            tell_size(source, problem, options)
         schedules = {} if args.schedules is None else read_schedules(args.schedules)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         overview = Overview()

@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--upper-bound",
         type=int,
         metavar="U",
-        help="makespan of a known schedule; default: the best-known one",
+        help="makespan of a known schedule; default: the best-known one, or else one "
+        "that heuristics find first, in seconds",
     )
     parser.add_argument(
         "--seconds", type=float, default=5.0, metavar="X", help="time (default: 5)"

@@ -4,11 +4,10 @@ import argparse
 
 import numpy as np
 
-from dpbb.cli.shared import add_instance, add_output, problem_of
+from dpbb.cli.shared import add_instance, add_output, check_files, problem_of
 from dpbb.options.permutations import parse_permutation
 from dpbb.problem import cost_of, instance_name_of, objective_of, part_of
 from dpbb.result.schedule import Schedule, table_of
-from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import names_of
 
@@ -25,21 +24,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--one-based", action="store_true", help="the jobs count from 1"
     )
-    add_output(parser, "write the schedule (CSV)")
+    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show makespan and schedule of an order."""
     problem = problem_of(args)
     order = parse_permutation(args.permutation, one_based=args.one_based)
-    if args.output is not None:
-        check_writable(args.output, "--output")
+    check_files(args, {})
     order = part_of(problem, names_of(problem).numbers(order, "permutation"))
     cost, objective = cost_of(problem, np.array(order, np.intp)), objective_of(problem)
     schedule = table_of(problem, order)
     if args.output is not None:
-        with whole_file(args.output):
-            schedule.write_csv(args.output)
+        schedule.write(args.output, (problem, order))
     if args.json:
         values = {
             "instance": instance_name_of(problem),

@@ -14,6 +14,7 @@ from dpbb.cli.shared import (
     add_option,
     add_output,
     add_short,
+    check_files,
     flags_given,
     logging_to_stderr,
     problem_of,
@@ -22,7 +23,6 @@ from dpbb.cli.shared import (
 from dpbb.options import OPTIONS, SolveOptions, Verbosity
 from dpbb.problem import BestKnown, best_known_of
 from dpbb.result import Result
-from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
 
 SHARED = ("threads", "seed", "initial", "scheduler", "progress", "verbosity")
@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--time",
         metavar="X",
-        help="seconds (default: 10, or as long as --iterations take); what is compiled "
-        "on the first use comes on top",
+        help="seconds (default: 10, or as long as --iterations take), with what is "
+        "compiled on the first use",
     )
     group.add_argument(
         "--iterations",
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_option(group, OPTIONS[name])
     add_log_json(group)
     add_short(group, Verbosity.QUIET)
-    add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
+    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,9 +81,8 @@ def run(args: argparse.Namespace) -> int:
     options = SolveOptions.from_mapping(given)
     if args.time is not None:
         args.time = OPTIONS["heuristic_time_s"].kind.parse(args.time, "--time")
-    problem = problem_of(args)
-    if args.output is not None:
-        check_writable(args.output, "--output")
+    problem = problem_of(args, options)
+    check_files(args, given)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         from dpbb.solving.arguments import shown_by
         from dpbb.solving.heuristic import heuristic

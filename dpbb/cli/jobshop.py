@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.cli.shared import PICTURES, known_suffix
 from dpbb.errors import OptionError
 from dpbb.jobshop import (
     Criterion,
@@ -17,7 +16,8 @@ from dpbb.jobshop import (
     load,
     schedule,
 )
-from dpbb.text.files import check_writable, whole_file
+from dpbb.result.written import FORMS, check_form
+from dpbb.text.files import check_readable, check_writable, read_file, whole_file
 from dpbb.text.json_text import json_text
 
 EPILOG = """\
@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     costs.add_argument(
         "--output",
         metavar="FILE",
-        help="write the schedule of the best solution: .csv, .json, or a Gantt chart "
-        f"{', '.join(PICTURES)}",
+        help="write the schedule of the best solution as .csv, .xlsx or .json, or a "
+        f"Gantt chart of it: {', '.join(FORMS[2:])}",
     )
 
 
@@ -117,7 +117,7 @@ def _info(args: argparse.Namespace) -> int:
 
 def _evaluate(args: argparse.Namespace) -> int:
     if args.output is not None:
-        known_suffix(args.output, "--output", (".csv", ".json", *PICTURES))
+        check_form(args.output, "--output", (*FORMS, ".json"))
         check_writable(args.output, "--output", args.instance, args.solutions)
     instance = load(args.instance, data_dir=args.data)
     encoding = Encoding(args.encoding)
@@ -155,15 +155,11 @@ def _evaluate(args: argparse.Namespace) -> int:
 
 def _write(found: JobShopSchedule, path: Path) -> None:
     """Write a schedule as its suffix says."""
+    if path.suffix.lower() != ".json":
+        found.write(path)
+        return
     with whole_file(path):
-        if path.suffix.lower() == ".csv":
-            found.write_csv(path)
-        elif path.suffix.lower() == ".json":
-            path.write_text(found.to_json() + "\n", encoding="utf-8")
-        else:
-            from dpbb.plotting import figure_of
-
-            figure_of(found, "gantt").savefig(path, dpi=150)
+        path.write_text(found.to_json() + "\n", encoding="utf-8")
 
 
 def read_solutions(source: str, encoding: Encoding) -> Any:
@@ -174,9 +170,9 @@ def read_solutions(source: str, encoding: Encoding) -> Any:
     path = Path(source)
     try:
         if path.suffix.lower() == ".npy":
-            with path.open("rb") as file:
+            with check_readable(path).open("rb") as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise OptionError(
             f"SOLUTIONS: expected a file of solutions, got {source!r}: {error}"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from dpbb.errors import DpbbError
-from dpbb.text.files import whole_file
 
 if TYPE_CHECKING:  # every command imports this module, and results load NumPy
     from dpbb.result import Result
@@ -21,8 +20,7 @@ def write_schedule(result: Result, path: Path) -> None:
     if result.permutation is None:
         print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
     else:
-        with whole_file(path):
-            result.write_schedule(path)
+        result.write_schedule(path)
 
 
 class _Stdout:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dpbb.cli.shared import PICTURES, known_suffix
 from dpbb.errors import DpbbError, InstanceError, OptionError
-from dpbb.text.files import check_writable
+from dpbb.result.written import PICTURES
+from dpbb.text.files import check_writable, known_suffix
 
 SUFFIXES = (*PICTURES, ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")

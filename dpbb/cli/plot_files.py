@@ -18,13 +18,16 @@ from dpbb.options.permutations import check_permutation
 from dpbb.problem import Scheduled, instance_name_of
 from dpbb.result import Result, json_form
 from dpbb.result.schedule import COLUMNS, Schedule
-from dpbb.text.files import noted
+from dpbb.text.files import noted, read_file
 from dpbb.text.labels import Names
 
 ALLOWED = (
     "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
     "--log-json), a checkpoint, or the JSON of dpbb bench multigpu or scale"
 )
+
+MOST_BYTES = 2**30
+"""Of a file: logs of long runs are large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,12 @@ def read_plotted(file: str) -> Plotted:
     DpbbError
         Damaged.
     """
-    path = noted(Path(file))
+    path = Path(file)
     if "://" in file or path.is_dir():
+        noted(path)
         return _checkpoint(file)
     try:
-        content = path.read_bytes()
+        content = read_file(path, MOST_BYTES)
     except OSError as error:
         raise OptionError(
             f"FILE: expected {ALLOWED}; got {file}: {error.strerror or error}"
@@ -215,7 +219,7 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
         return result
     from dpbb.flowshop.family import read_problem
     from dpbb.flowshop.given import GivenEnds
-    from dpbb.solving.arguments import with_ends
+    from dpbb.problem import with_ends
 
     hint = "the schedule of a result needs its instance: give it with --instance"
     shop, *ends = GivenEnds.of_name(result.instance or "")

@@ -1,15 +1,15 @@
 """What the commands for runs on a cluster share."""
 
 import argparse
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpbb.cluster.client.which import VARIABLES, which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import kinds
 
-VARIABLE = "DPBB_SCHEDULER"
+NAMES = ", then ".join(f"${name}" for name in VARIABLES)
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def add_scheduler(parser: argparse.ArgumentParser) -> None:
         "--scheduler",
         metavar="ADDRESS",
         help="the Dask cluster, such as tcp://host:8786, or the path of a scheduler "
-        f"file; default: ${VARIABLE}, then Dask's own setting",
+        f"file; default: {NAMES}",
     )
 
 
@@ -31,18 +31,15 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def address_of(given: str | None) -> str:
-    """Return the scheduler's address: as given, or from the environment."""
-    address = given or os.environ.get(VARIABLE)
-    if not address:
-        import dask
-
-        address = dask.config.get("scheduler-address", None)
-    if not address:
+    """Return the scheduler's address: as given, or see ``which_cluster``."""
+    named = kinds.optional(kinds.address()).check(given, "--scheduler")
+    address = which_cluster(scheduler=named).address
+    if address is None:
         raise OptionError(
             f"--scheduler: expected the address of a Dask scheduler, got none, nor one "
-            f"in ${VARIABLE} or in Dask's setting scheduler-address"
+            f"in {NAMES}"
         )
-    return str(kinds.address().check(address, "--scheduler"))
+    return address
 
 
 @contextmanager

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of checkpoints (the newest counts), one of them, or a file that "
         "dpbb save wrote; a path or URL",
     )
-    add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
+    add_output(parser)
     add_progress(parser)
     add_on_end(parser)
     add_options(parser)

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.output import write_schedule
 from dpbb.errors import OptionError, UnwrittenError
+from dpbb.flowshop.best_known import benchmark_name
 from dpbb.options import OPTIONS, ProgressStyle, SolveOptions, Verbosity
 from dpbb.options.permutations import jobs_in
 from dpbb.options.rows import OptionRow, read_toml
-from dpbb.problem import Problem
+from dpbb.problem import Problem, n_machines_of
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
+from dpbb.result.written import FORMS, check_form
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:  # it loads clients of the web
     from dpbb.progress.notices import Notifier
-
-PICTURES = (".png", ".svg", ".pdf")
-"""What Matplotlib draws into."""
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +65,15 @@ def add_ends(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
+def add_output(parser: argparse.ArgumentParser) -> None:
     """Add ``--output`` and ``--json``."""
     group = parser.add_argument_group("output")
-    group.add_argument("--output", metavar="FILE", help=help_text)
+    group.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write the schedule (position, job, machine, start, end) as .csv or "
+        f".xlsx, or a Gantt chart of it: {', '.join(FORMS[2:])}",
+    )
     group.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
@@ -102,24 +106,17 @@ def add_log_json(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def known_suffix(file: str, flag: str, allowed: Sequence[str]) -> str:
-    """Return what the name of a file ends in; OptionError if nothing is written so."""
-    suffix = Path(file).suffix.lower()
-    if suffix not in allowed:
-        raise OptionError(
-            f"{flag}: expected a file ending in {', '.join(allowed)}, got {file}"
-        )
-    return suffix
+def add_options(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+    """Add the options table; what is not given stays out of the namespace.
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options table; what is not given stays out of the namespace."""
+    ``without``: options that the command refuses; its help has nothing of them.
+    """
     group = parser.add_argument_group(
         "options of the search",
         "the same in Python (solve(..., time_limit_s=60)) and TOML",
     )
     for row in OPTIONS.values():
-        add_option(group, row)
+        add_option(group, row, hidden=row.name in without)
     add_short(group, Verbosity.QUIET)
     add_short(group, Verbosity.VERBOSE)
 
@@ -137,7 +134,9 @@ def add_short(parser: argparse._ActionsContainer, level: Verbosity) -> None:
     )
 
 
-def add_option(parser: argparse._ActionsContainer, row: OptionRow) -> None:
+def add_option(
+    parser: argparse._ActionsContainer, row: OptionRow, *, hidden: bool = False
+) -> None:
     """Add the flag of one option; a text that its kind parses, unless it is given."""
     shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")
     what = "" if shown else f"; {row.kind.allowed}"
@@ -145,6 +144,7 @@ def add_option(parser: argparse._ActionsContainer, row: OptionRow) -> None:
     shape: dict[str, Any] = {"metavar": row.kind.metavar}
     if row.kind.metavar is None:
         shape = {"action": "store_true"}
+    text = argparse.SUPPRESS if hidden else text
     parser.add_argument(
         row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape
     )
@@ -190,6 +190,8 @@ def check_files(args: argparse.Namespace, options: Mapping[str, Any]) -> None:
 
     ``options``: those that are given.
     """
+    if getattr(args, "output", None) is not None:
+        check_form(args.output, "--output")
     known = [getattr(args, name, None) for name in ("instance", "source")]
     known.append(options.get("checkpoint"))
     for name, path in (
@@ -276,12 +278,18 @@ def telling(target: str | None) -> Iterator[Told]:
             notifier.close()
 
 
-def problem_of(args: argparse.Namespace) -> Problem[Any]:
-    """Read the instance that the arguments name, with the jobs that they give."""
-    from dpbb.flowshop.family import read_problem
-    from dpbb.solving.arguments import with_ends
+def problem_of(
+    args: argparse.Namespace, options: SolveOptions | None = None
+) -> Problem[Any]:
+    """Read the instance that the arguments name, with the jobs that they give.
 
-    quiet = getattr(args, "verbosity", None) == Verbosity.QUIET
+    ``options``: how much is told; default: everything.
+    """
+    from dpbb.flowshop.family import read_problem
+    from dpbb.problem import with_ends
+
+    options = options or SolveOptions()
+    quiet = options.verbosity is Verbosity.QUIET
     with logging_to_stderr(Verbosity.QUIET if quiet else Verbosity.NORMAL):
         problem = read_problem(
             args.instance,
@@ -289,6 +297,7 @@ def problem_of(args: argparse.Namespace) -> Problem[Any]:
             orientation=args.orientation,
             data_dir=args.data,
         )
+    tell_size(args.instance, problem, options)
     ends = {}
     for side in "front", "back":
         text = getattr(args, side, None)
@@ -296,6 +305,15 @@ def problem_of(args: argparse.Namespace) -> Problem[Any]:
         if text is not None and not ends[side]:
             raise OptionError(f"--{side}: expected jobs, got {text!r}")
     return with_ends(problem, **ends)
+
+
+def tell_size(source: str, problem: Problem[Any], options: SolveOptions) -> None:
+    """Say what was taken for jobs and what for machines, if a file was read."""
+    told = options.verbosity is not Verbosity.QUIET
+    told &= options.progress is not ProgressStyle.JSON  # which stderr is then all of
+    if told and benchmark_name(source) is None:
+        size = f"{problem.n_jobs} jobs x {n_machines_of(problem)} machines"
+        print(f"dpbb: {source}: {size}", file=sys.stderr)
 
 
 class _StderrHandler(logging.Handler):

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the instance, the output and all options of a search."""
     add_instance(parser)
     add_ends(parser)
-    add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
+    add_output(parser)
     add_progress(parser)
     add_on_end(parser)
     add_options(parser)
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Solve, show the result, write the schedule."""
     given = given_options(args)
     options = SolveOptions.from_mapping(given)
-    instance = problem_of(args)
+    instance = problem_of(args, options)
     check_files(args, given)
 
     def solve(**how: Any) -> Result:

@@ -54,7 +54,9 @@ def run(args: argparse.Namespace) -> int:
         from dpbb.solving.arguments import shown_by
 
         progress = shown_by(None, options)
-        handle = api.submit(problem_of(args), options=options, progress=progress)
+        handle = api.submit(
+            problem_of(args, options), options=options, progress=progress
+        )
         run_id, snapshot = handle.run_id, handle.snapshot()
         until = time.monotonic() + 2 * WAITING_S
         while not (snapshot.seats or snapshot.waits_for) and time.monotonic() < until:

@@ -7,16 +7,17 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 
+from dpbb.cluster.client.which import which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import kinds
 from dpbb.text.json_text import json_text
 
 EPILOG = """\
-exit codes: 0 proved again, or audited; 1 the certificate does not hold; 2 it is none;
-3 its books add up, but too little of the tree was explored again; 4 sampled: they add
-up, and samples of units too large for that agree with them.
---print-checker writes a program of one file, which needs nothing but Python and shares
-no code with dpbb: dpbb verify --print-checker > checker.py"""
+exit codes: 0 proved again; 1 it does not hold; 2 it is no certificate, or damaged;
+3 not checked enough: it says what would help; 4 audited: it says who passes, how often.
+--print-checker writes a program of one file, which needs nothing but Python and has
+rules, books and draws in common with dpbb, but no engine; --print-prover one that needs
+no certificate: dpbb verify --print-checker > checker.py"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,21 +44,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="explore so many again; a tree that fits is explored as a whole (default: "
-        "200,000,000; gpu: 2,000,000,000; pool: 20,000,000; reference: 200,000)",
+        "2,000,000,000; gpu: 50,000,000,000; pool: 20,000,000; reference: 200,000)",
     )
     parser.add_argument(
-        "--witnesses",
+        "--draws",
         type=int,
         default=40,
         metavar="K",
-        help="parts to draw of larger trees (default: 40; 0: only add up)",
+        help="nodes to draw of larger trees, and a quarter as many by claimed nodes; "
+        "their units are explored again (default: 40; 0: only add up)",
     )
     parser.add_argument(
         "--most-nodes",
         type=int,
         metavar="N",
-        help="the largest of them (default: a tenth of --nodes; with --finer: as small "
-        "as a certificate has room for)",
+        help="with --finer: of a part (default: as few as there is room for)",
     )
     parser.add_argument(
         "--engine",
@@ -67,10 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed",
-        type=int,
         metavar="N",
-        help="draws them, with a hash of the certificate (default: a random number, "
-        "which is printed)",
+        help="repeats a draw; it shows nothing if who made the certificate could know "
+        "it (default: a random number, which is printed); digest: a hash of the "
+        "certificate, with 422 draws at least, as who makes it can try many",
     )
     parser.add_argument(
         "--instance",
@@ -84,12 +85,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--print-checker", action="store_true", help="print the program of one file"
     )
+    parser.add_argument(
+        "--print-prover",
+        action="store_true",
+        help="print a program that explores {LB < UB} of an instance by itself",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Check a certificate and show what was found."""
-    if args.print_checker:
-        print(files("dpbb.proof").joinpath("checker.py").read_text("utf-8"), end="")
+    if args.print_checker or args.print_prover:
+        name = "checker.py" if args.print_checker else "prove.py"
+        print(files("dpbb.proof").joinpath(name).read_text("utf-8"), end="")
         return 0
     if args.certificate is None:
         raise OptionError("certificate: expected the path of a certificate, got none")
@@ -97,25 +104,31 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     from dpbb.flowshop.family import read_problem
     from dpbb.proof.checker import EXIT
-    from dpbb.proof.verify import verify
+    from dpbb.proof.verify import DIGEST, verify
 
-    for name in ("nodes", "most_nodes", "witnesses"):
+    for name in ("nodes", "most_nodes", "draws"):
         flag = "--" + name.replace("_", "-")
         kinds.optional(kinds.whole(0)).check(getattr(args, name), flag)
     mine = args.instance and read_problem(args.instance, data_dir=args.data)
+    seed = args.seed
+    if seed not in (None, DIGEST):
+        seed = kinds.whole(0).parse(seed, "--seed")
     with ExitStack() as stack:
         elsewhere = None
-        if args.scheduler is not None:
+        which = which_cluster(scheduler=args.scheduler)
+        if which.address is not None and (args.all or args.finer):
             from dpbb.cluster.client.again import explore_on
             from dpbb.cluster.client.connect import connect
 
-            client = stack.enter_context(connect(args.scheduler))
+            if which.why:
+                print(f"cluster {which}", file=sys.stderr)
+            client = stack.enter_context(connect(which.address))
             elsewhere = partial(explore_on, client, args.engine)
         found = verify(
             args.certificate,
-            witnesses=args.witnesses,
+            draws=args.draws,
             engine=args.engine,
-            seed=args.seed,
+            seed=seed,
             nodes=args.nodes,
             most_nodes=args.most_nodes,
             everything=args.all,
@@ -127,4 +140,4 @@ def run(args: argparse.Namespace) -> int:
     print(
         json_text({**asdict(found), "ok": found.ok}) if args.json else found.summary()
     )
-    return EXIT.get(found.verdict, 1)
+    return EXIT[found.verdict]

@@ -19,7 +19,7 @@ from dpbb.coordination.speeds import note_speed
 from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
 from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters, closed_leaves
-from dpbb.tree.factoradic import n_leaves
+from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -251,8 +251,9 @@ class UnitBook:
         total = n_leaves(self.counters.n_jobs)
         if self.closed_leaves + self.open_leaves != total:
             raise InvariantError(
-                f"expected {total} leaves, got {self.closed_leaves} closed and "
-                f"{self.open_leaves} open"
+                f"expected {leaves_text(total)} leaves, got "
+                f"{leaves_text(self.closed_leaves)} closed and "
+                f"{leaves_text(self.open_leaves)} open"
             )
 
     def check_complete(self) -> None:
@@ -260,8 +261,8 @@ class UnitBook:
         total = n_leaves(self.counters.n_jobs)
         if self.counters.closed_leaves != total:
             raise InvariantError(
-                f"no units are left, but {self.counters.closed_leaves} of {total} "
-                f"leaves are closed"
+                f"no units are left, but {leaves_text(self.counters.closed_leaves)} "
+                f"of {leaves_text(total)} leaves are closed"
             )
 
     def _move(self, unit: Unit, place: Place) -> None:

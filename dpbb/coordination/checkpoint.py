@@ -18,13 +18,12 @@ from dpbb.coordination.incumbent import Incumbent, jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import FoundOptima
-from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.units import Unit
-from dpbb.errors import CheckpointError, OptionError
-from dpbb.problem import Problem, cost_of, root_bound
+from dpbb.errors import CheckpointError, InvariantError, OptionError
+from dpbb.problem import Problem, cost_of
 from dpbb.result import Improvement
-from dpbb.tree.counters import Counters, closed_leaves
-from dpbb.tree.factoradic import n_leaves
+from dpbb.tree.counters import Counters, closed_leaves, decomposed_nodes
+from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -85,6 +84,8 @@ class Checkpoint:
         Why the run failed; None if it did not.
     journal
         For a certificate; None without one.
+    left_s
+        Seconds that were left of the time limit; None without one.
     """
 
     spec: RunSpec
@@ -108,6 +109,7 @@ class Checkpoint:
     journal: Journal | None = None
     first_optimum: int = 0
     gpu_s: float = 0.0
+    left_s: float | None = None
 
     @property
     def ub(self) -> int:
@@ -120,47 +122,6 @@ class Checkpoint:
     def finished(self) -> bool:
         """Whether nothing is left to explore."""
         return not self.units
-
-    @property
-    def unexplored(self) -> bool:
-        """Whether all of the tree is left, and no engine has seen any of it."""
-        return not self.counters.closed.any() and all(unit.fresh for unit in self.units)
-
-    @classmethod
-    def of_new_tree(cls, spec: RunSpec, outcome: Outcome, cutoff: int) -> Checkpoint:
-        """Return where a run goes on that explores the tree anew, at another cutoff.
-
-        Parameters
-        ----------
-        spec, outcome
-            Of the run that is over: its incumbent, trajectory and times are kept.
-        cutoff
-            Prune LB >= cutoff.
-        """
-        n_jobs = spec.problem.n_jobs
-        whole = SavedUnit(
-            UnitId(1), WorkUnit.whole(n_jobs), (), root_bound(spec.problem), fresh=True
-        )
-        return cls(
-            spec=spec,
-            cutoff=cutoff,
-            value=outcome.value,
-            permutation=outcome.permutation,
-            trajectory=outcome.trajectory,
-            optima=np.zeros((0, n_jobs), np.uint16),
-            n_optima=0,
-            counters=Counters.zero(n_jobs),
-            units=(whole,),
-            seconds=outcome.seconds,
-            covered_s=outcome.seconds,
-            explore_s=outcome.explore_s,
-            gpu_s=outcome.gpu_s,
-            energy_j=outcome.energy_j,
-            donations=outcome.donations,
-            requeues=outcome.requeues,
-            made=1,
-            seats={},
-        )
 
     def check(self) -> None:
         """Check all that can be checked without exploring (I5, I6).
@@ -191,14 +152,44 @@ class Checkpoint:
         remaining = sum(unit.leaves for unit in open_units)
         if closed + remaining != n_leaves(n_jobs):
             raise CheckpointError(
-                f"expected {n_leaves(n_jobs)} leaves, got {closed} closed and "
-                f"{remaining} open"
+                f"expected {leaves_text(n_leaves(n_jobs))} leaves, got "
+                f"{leaves_text(closed)} closed and {leaves_text(remaining)} open"
             )
+        self._check_decomposed(open_units)
         check_incumbent(problem, self.value, self.permutation)
         if not 0 <= self.first_optimum <= self.n_optima - len(self.optima):
             raise CheckpointError(
                 f"expected {self.n_optima} optimal permutations, got "
                 f"{self.first_optimum} in a file and {len(self.optima)} here"
+            )
+
+    def _check_decomposed(self, open_units: list[WorkUnit]) -> None:
+        """Check the decomposed nodes against closed and open subtrees (I4).
+
+        Where the upper bound has fallen, ancestors of roots that it pruned before they
+        were begun are not counted.
+        """
+        try:
+            decomposed = decomposed_nodes(
+                WorkUnit.whole(self.spec.problem.n_jobs).depth_counts,
+                self.counters.closed,
+                *(unit.depth_counts for unit in open_units),
+            )
+        except InvariantError as error:
+            raise CheckpointError(f"closed and open subtrees: {error}") from error
+        # an ancestor of open roots counts where the first of its leaves is explored
+        decomposed -= sum(unit.owned_ancestors for unit in open_units)
+        fixed = self.journal is not None and len(self.journal.bounds) == 1
+        got = self.counters.decomposed
+        if got > decomposed or (fixed and got < decomposed):
+            raise CheckpointError(
+                f"expected {decomposed} decomposed nodes{'' if fixed else ' at most'}, "
+                f"as the closed and open subtrees say, got {got}"
+            )
+        most = int(self.counters.closed[-2])  # depth n - 1
+        if self.counters.leaves > most:
+            raise CheckpointError(
+                f"expected at most {most} leaves visited, got {self.counters.leaves}"
             )
 
 

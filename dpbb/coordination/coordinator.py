@@ -86,31 +86,29 @@ class Coordinator:
         else:
             incumbent = resumed_incumbent(spec, saved)
             nodes = saved.counters.decomposed + saved.counters.leaves
-        run = RunRecord(spec, opened, incumbent, work, events, RateMeter(now, nodes))
+        meter = RateMeter(now, nodes)
+        limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
+        run = RunRecord(spec, opened, now + limit, incumbent, work, events, meter)
         self.spec = spec
         self._run = run
         self._work = work
         self._incumbent = incumbent
         self._answers = Answers(run)
-        self._started = now  # or resumed
         self._saves = Saves()
         self._stop_asked = now
         book = work.book
         book.ub = lambda: incumbent.ub
-        anew = saved is None or saved.unexplored
         if spec.certificate:
-            book.journal = (
-                Journal(spec.problem.n_jobs) if saved is None or anew else saved.journal
-            )
-            if book.journal is not None:
-                book.journal.pruned_at(incumbent.ub, incumbent.origin)
-        if saved is not None:
-            run.donations = saved.donations
-            work.restore(saved)
-        if anew:
+            journal = Journal(spec.problem.n_jobs) if saved is None else saved.journal
+            if journal is not None:
+                journal.pruned_at(incumbent.ub, incumbent.origin)
+            book.journal = journal
+        if saved is None:
             whole = WorkUnit.whole(spec.problem.n_jobs)
             book.make(whole, root_bound(spec.problem), fresh=True)
-        elif saved is not None:
+        else:
+            run.donations = saved.donations
+            work.restore(saved)
             book.check_partition()
             events.add(now, "resumed", f"{len(saved.units)} units of a checkpoint")
         if spec.proved_bound is not None:
@@ -436,19 +434,6 @@ class Coordinator:
             self.fail(str(error), now)
             raise
 
-    def prove(self, bound: int, source: str, now: float) -> bool:
-        """Take a lower bound that a heuristic has shown; True if it is the best known.
-
-        InvariantError: the incumbent costs less: the run has failed.
-        """
-        if self.finished:
-            return False
-        try:
-            return self._run.prove(bound, source, now)
-        except InvariantError as error:
-            self.fail(str(error), now)
-            raise
-
     def request_stop(self, termination: Termination, now: float) -> None:
         """End the run early, seats giving back what remains; the first reason holds."""
         if not self._run.running:
@@ -505,7 +490,7 @@ class Coordinator:
             return
         self._work.expire(now, self._is_silent)
         if self._run.running:
-            limit = limits.reached(self._run, self._started, now)
+            limit = limits.reached(self._run, now)
             if limit is not None:
                 self.request_stop(limit, now)
         self._go_on(now)

@@ -43,10 +43,7 @@ class Dispatcher:
         self._followers: dict[LeaseId, LeaseRecord] = {}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Take over the units, counts and past of a run that goes on.
-
-        Where nothing is explored there are no units yet, as at the start of any run.
-        """
+        """Take over the units, counts and past of a run that goes on."""
         book = self.book
         book.counters = saved.counters
         book.closed_leaves = saved.counters.closed_leaves
@@ -54,8 +51,6 @@ class Dispatcher:
         book.energy_j = saved.energy_j
         self.requeues = saved.requeues
         self.used_seats = dict(saved.seats)
-        if saved.unexplored:
-            return
         book.made = saved.made
         attempts = {} if saved.journal is None else saved.journal.attempts()
         for unit in saved.units:
@@ -279,7 +274,8 @@ class Dispatcher:
             seat.silent = self.book.lease_id(unit.id, unit.attempt)
             self._silent[seat.silent] = seat
             self._nudges[seat.id] = None
-            self.lose(unit, now, f"seat {seat.id} is silent")
+            what = "is silent" if seat.reported else "has not reported: it compiles"
+            self.lose(unit, now, f"seat {seat.id} {what}")
 
     def ask_donors(self, now: float) -> None:
         """Nudge those seats that are to donate to idle ones."""

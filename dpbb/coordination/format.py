@@ -17,7 +17,8 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from itertools import repeat
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -38,7 +39,15 @@ from dpbb.coordination.sections import (
     encode_roots,
 )
 from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError, shown
-from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning, kinds
+from dpbb.options import (
+    EngineName,
+    RunOptions,
+    SolveOptions,
+    TreeOptions,
+    Tuning,
+    kinds,
+    without_places,
+)
 from dpbb.problem import Problem, Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
@@ -123,11 +132,10 @@ def encode_header(
             **{name: getattr(spec, name) for name in _SPEC_FIELDS},
             "proved_bound": spec.proved_bound,
             "root_bound": spec.root_bound,
-            "uncut_bound": spec.uncut_bound,
         },
-        "options": asdict(spec.options),
+        "options": without_places(asdict(spec.options)),
         "tuning": asdict(spec.tuning),
-        "request": dict(spec.request),
+        "request": _without_places(spec.request),
         "incumbent": {
             "cutoff": saved.cutoff,
             "value": saved.value,
@@ -142,7 +150,6 @@ def encode_header(
             "decomposed": saved.counters.decomposed,
             "leaves": saved.counters.leaves,
             "closed": saved.counters.closed.tolist(),
-            "closed_leaves": str(saved.counters.closed_leaves),
         },
         "totals": {
             "seconds": saved.seconds,
@@ -152,6 +159,7 @@ def encode_header(
             "donations": saved.donations,
             "requeues": saved.requeues,
             "made": saved.made,
+            "left_s": saved.left_s,
         },
         "gpu_s": saved.gpu_s,
         "seats": dict(saved.seats),
@@ -207,7 +215,21 @@ def decode_header(content: bytes, name: str) -> dict[str, Any]:
             f"{name}: the header does not have the checksum {digest[:12]}... that it "
             "was written with: the file is damaged or cut off"
         )
-    return json.loads(body)
+    try:
+        header = json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(
+            f"{name}: expected a header in JSON, got {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(header, dict):
+        raise CheckpointError(
+            f"{name}: expected a header that is an object, got {shown(header)}"
+        )
+    return header
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"expected a number, got {text}")
 
 
 def decode(
@@ -236,7 +258,10 @@ def decode(
     """
     try:
         return _decode(header, read, name, problem)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+    except (
+        *(ArithmeticError, AttributeError, LookupError, RecursionError),
+        *(TypeError, ValueError),
+    ) as error:
         if isinstance(error, DpbbError):
             raise CheckpointError(f"{name}: {error}") from error
         raise CheckpointError(
@@ -263,14 +288,13 @@ def _decode(
     spec = RunSpec(
         problem=found,
         tree=options,
-        options=RunOptions.of(SolveOptions.from_mapping(of_run)),
+        options=RunOptions.of(SolveOptions.from_mapping(without_places(of_run))),
         tuning=Tuning.of(SolveOptions.from_mapping(header["tuning"] or {})),
         upper_bound=incumbent["cutoff"],
         root_bound=header["spec"].get("root_bound"),  # older ones do not have it
         permutation=None if jobs is None else tuple(jobs),
-        request=header["request"],
+        request=_without_places(header["request"]),
         proved_bound=header["spec"].get("proved_bound"),  # new after schema 2 was
-        uncut_bound=header["spec"].get("uncut_bound"),  # newer still
         **{
             **{name: header["spec"][name] for name in _SPEC_FIELDS},
             "run_id": RunId(header["spec"]["run_id"]),
@@ -297,7 +321,16 @@ def _decode(
         roots = roots_of(of_roots, what)
         if len(values) > 8 and values[8] is not None:  # without gifts in schema 2
             roots = roots.subtract(roots_of(values[8], f"{what}, gifts"))
+        _COUNT.check(unit_id, f"{what}, number")
+        _COST.check(least_lb, f"{what}, bound")
+        kinds.flag().check(fresh, f"{what}, fresh")
         units.append(SavedUnit(UnitId(unit_id), roots, (), least_lb, fresh))
+    ids = {unit.id for unit in units}
+    if len(ids) < len(units) or max(ids, default=0) > header["totals"]["made"]:
+        raise CheckpointError(
+            f"{name}: expected units of different numbers up to "
+            f"{header['totals']['made']}, got {shown(sorted(ids))}"
+        )
 
     def section_of(values: Any, what: str, most: int) -> bytes:
         try:
@@ -308,6 +341,8 @@ def _decode(
     content = section_of(header["optima"], f"{name}: optima", MAX_OPTIMA_BYTES)
     optima = np.frombuffer(content, "<u2")
     permutations = optima.astype(np.uint16).reshape(-1, found.n_jobs)
+    if np.any(np.sort(permutations, axis=1) != np.arange(found.n_jobs)):
+        raise CheckpointError(f"{name}: expected optima that are permutations")
     journal = None
     if JOURNAL in header["extras"]:
         what = f"{name}: {JOURNAL}"
@@ -318,7 +353,7 @@ def _decode(
         cutoff=incumbent["cutoff"],
         value=incumbent["value"],
         permutation=spec.permutation,
-        trajectory=tuple(Improvement(*step) for step in incumbent["trajectory"]),
+        trajectory=tuple(map(_STEP.check, incumbent["trajectory"], repeat("step"))),
         optima=permutations,
         n_optima=incumbent["n_optima"],
         # without: of a version that left out what a reader had taken
@@ -343,16 +378,33 @@ def _decode(
     return saved
 
 
+def _without_places(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run's request without the paths and addresses among its options."""
+    if "options" not in request:
+        return dict(request)
+    return {**request, "options": without_places(request["options"])}
+
+
 _COUNT, _COST = kinds.whole(0), kinds.whole(-kinds.LARGEST)
+_TEXT, _STEP = kinds.name("a text"), kinds.record(Improvement)
 _SECONDS = kinds.number(least=-kinds.LARGEST)
 _TYPES = {
     "spec": {
+        "run_id": _TEXT,
+        "instance": kinds.plain(str),
+        "engine": kinds.choice(EngineName),
+        "certificate": kinds.flag(),
         "lease_timeout_s": _SECONDS,
         "proved_bound": kinds.optional(_COST),
         "root_bound": kinds.optional(_COST),
-        "uncut_bound": kinds.optional(_COST),
     },
-    "incumbent": {"cutoff": _COST, "n_optima": _COUNT},
+    "incumbent": {
+        "cutoff": _COST,
+        "value": kinds.optional(_COST),
+        "permutation": kinds.optional(kinds.permutation()),
+        "n_optima": _COUNT,
+        "first_optimum": _COUNT,
+    },
     "ledger": {"decomposed": _COUNT, "leaves": _COUNT},
     "totals": {
         "seconds": _SECONDS,
@@ -362,6 +414,7 @@ _TYPES = {
         "donations": _COUNT,
         "requeues": _COUNT,
         "made": _COUNT,
+        "left_s": kinds.optional(_SECONDS),
     },
 }
 """What values of a header have to be, beside those that are used as they are read."""
@@ -374,9 +427,15 @@ def _check_types(header: Mapping[str, Any]) -> None:
             if name in header[part]:  # older ones do not have all
                 kind.check(header[part][name], f"{part}.{name}")
     _SECONDS.check(header.get("gpu_s", 0.0), "gpu_s")
+    for count in header["ledger"]["closed"]:
+        _COUNT.check(count, "ledger.closed")
     for name in ("request", "seats"):
         if not isinstance(header[name], dict):
             raise OptionError(f"{name}: expected an object, got {shown(header[name])}")
+    for engine in header["seats"].values():
+        _TEXT.check(engine, "seats")
+    if header["error"] is not None:
+        _TEXT.check(header["error"], "error")
 
 
 def _options_of_1(header: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 import dpbb
 from dpbb.coordination.units import LeaseRecord, Unit
 from dpbb.tree.counters import Counters
+from dpbb.tree.factoradic import leaves_text
 from dpbb.tree.work_unit import WorkUnit
 
 FEW_ROOTS = 64
@@ -69,8 +70,8 @@ def chosen_apart(donated: WorkUnit, run_id: str) -> list[WorkUnit]:
     Returns up to ``WITNESSES`` single roots, then the others, if any.
     """
     hashes = []
-    for index in range(len(donated)):
-        path = " ".join(map(str, donated.path(index)))
+    for root in donated.roots():
+        path = " ".join(map(str, root.path))
         hashes.append(hashlib.sha256(f"{run_id} {path}".encode()).digest())
     order = np.array(sorted(range(len(hashes)), key=hashes.__getitem__), np.intp)
     portions = [donated.take(order[i : i + 1]) for i in range(WITNESSES)]
@@ -141,6 +142,11 @@ class Journal:
 
     def __post_init__(self) -> None:
         self.rest = Counters.zero(self.n_jobs)
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimate of what it takes in memory: most are counts of leases by depth."""
+        return self._bytes + len(self.leases) * self.rest.closed.nbytes
 
     def made(self, unit: Unit, parent: int) -> None:
         """Note a unit that was made from another; 0: from nothing."""
@@ -235,7 +241,8 @@ class Journal:
         return {
             "bounds": self.bounds,
             "units": [
-                [u.id, u.parent, str(u.leaves), u.n_roots, u.roots] for u in self.units
+                [u.id, u.parent, leaves_text(u.leaves), u.n_roots, u.roots]
+                for u in self.units
             ],
             "leases": [
                 [
@@ -266,7 +273,7 @@ class Journal:
         for unit, parent, leaves, n_roots, roots in values["units"]:
             if isinstance(roots, list):
                 roots = tuple(map(tuple, roots))
-            journal._list(UnitEntry(unit, parent, int(leaves), n_roots, roots))
+            journal._list(UnitEntry(unit, parent, int(leaves, 0), n_roots, roots))
         for unit, attempt, seat, engine, nodes, leaves, *more in values["leases"]:
             closed, ub, alone, version = more
             counts = Counters(nodes, leaves, _subtrees(n_jobs, closed))

@@ -13,8 +13,9 @@ n - d children, so
     D[d] = (n - d + 1) D[d - 1] + leased[d] - closed[d] - remaining[d] - donated[d]
 
 with D[d] >= 0, and D[n - 1] = 0, as a leaf is never decomposed. Solved for the leaves
-it is the one equation of I5: closed = leased - remaining - donated. The sum of D also
-bounds the decomposed nodes that a seat can have counted.
+it is the one equation of I5: closed = leased - remaining - donated. The sum of D
+bounds the decomposed nodes that a seat can have counted: it is their number at a fixed
+upper bound (I4), and where that fell, ancestors of what it pruned are not counted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from dpbb.coordination.messages import FullReport, LeaseId, Report
 from dpbb.coordination.span_map import cells_of
 from dpbb.errors import InvariantError
 from dpbb.problem import Problem
-from dpbb.tree.counters import Counters, closed_leaves
+from dpbb.tree.counters import Counters, closed_leaves, decomposed_nodes
+from dpbb.tree.factoradic import leaves_text
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -263,7 +265,7 @@ def _check_roots(basis: LeaseBasis, full: FullReport) -> None:
 def _check_conservation(
     basis: LeaseBasis, full: FullReport, donated: NDArray[np.int64]
 ) -> int:
-    """Check I5 in exact integers; return the sum of D (see the module)."""
+    """Check I5 in exact integers; return the decomposed nodes (see the module)."""
     n_jobs = basis.roots.n_jobs
     closed = full.closed
     if closed.dtype != np.int64 or closed.shape != (n_jobs + 1,):
@@ -283,27 +285,10 @@ def _check_conservation(
     )
     if closed_leaves(closed) != expected:
         raise InvariantError(
-            f"expected {expected} closed leaves (leased less remaining less donated), "
-            f"got {closed_leaves(closed)}"
+            f"expected {leaves_text(expected)} closed leaves (leased less remaining "
+            f"less donated), got {leaves_text(closed_leaves(closed))}"
         )
-    internal = total = 0
-    for depth, (leased, *rest) in enumerate(
-        zip(
-            basis.leased.tolist(),
-            closed.tolist(),
-            remaining.tolist(),
-            donated.tolist(),
-            strict=True,
-        )
-    ):
-        internal = internal * (n_jobs - depth + 1) + leased - sum(rest)
-        total += internal
-        if internal < 0 or (internal and depth >= n_jobs - 1):
-            raise InvariantError(
-                f"expected closed, remaining and donated subtrees of one tree, got "
-                f"{internal} decomposed nodes at depth {depth} of {n_jobs} jobs"
-            )
-    return total
+    return decomposed_nodes(basis.leased, closed, remaining, donated)
 
 
 def _check_counts(basis: LeaseBasis, report: Report, full: FullReport) -> None:

@@ -1,22 +1,16 @@
 """When a run has reached a limit that its user has set, or needs no more tree."""
 
-import math
-
-from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.run_record import RunRecord
 from dpbb.result import Termination
 
 
-def reached(run: RunRecord, started: float, now: float) -> Termination | None:
+def reached(run: RunRecord, now: float) -> Termination | None:
     """Return the limit that ends a run now, if one does: of time, nodes or the gap.
 
     Or the bound that proves its incumbent. A limit that is None does not hold.
-
-    ``started``: when the run was opened, or resumed for the last time: the time limit
-    counts from then.
     """
     spec, options = run.spec, run.spec.options
-    if spec.time_limit_s is not None and now - started >= spec.time_limit_s:
+    if now >= run.deadline:
         return Termination.TIME_LIMIT
     if options.node_limit is not None and run.decomposed >= options.node_limit:
         return Termination.NODE_LIMIT
@@ -24,18 +18,9 @@ def reached(run: RunRecord, started: float, now: float) -> Termination | None:
         value = run.incumbent.value
         if value is not None and value <= spec.root_bound:
             return Termination.ROOT_BOUND
-        if value is not None and value <= _shown(spec):
-            return Termination.UNCUT_BEAM
     if options.gap_limit is not None:  # else not asked for: it looks at every unit
         gap = run.gap
         # at 0 nothing is left but to prune the open roots: let them be exhausted
         if gap is not None and 0 < gap <= options.gap_limit:
             return Termination.GAP_LIMIT
     return None
-
-
-def _shown(spec: RunSpec) -> float:
-    """Return what uncut beams have shown, where no certificate is wanted."""
-    if spec.uncut_bound is None or spec.certificate:
-        return -math.inf
-    return spec.uncut_bound

@@ -59,10 +59,6 @@ class RunSpec:
     proved_bound
         No permutation costs less, as a tree at this cutoff has proved before; None:
         there was none.
-    uncut_bound
-        No permutation costs less, as heuristics have shown that left nothing out,
-        before the run or beside its tree; None: they have shown nothing. There is no
-        certificate of it.
     request
         What the client wants to know again when it makes a result of the run; only
         values that JSON has.
@@ -86,7 +82,6 @@ class RunSpec:
     time_limit_s: float | None = None
     certificate: bool = False
     proved_bound: int | None = None
-    uncut_bound: int | None = None
     request: Mapping[str, Any] = field(default_factory=dict)
     lease_timeout_s: float = 60.0
     max_reports: float = 125.0

@@ -50,8 +50,6 @@ class Outcome:
         For a certificate; None if the run kept none.
     engines
         The engines of ``seats``, each once.
-    uncut_bound
-        What uncut beams have shown; see ``RunSpec``.
     """
 
     termination: Termination
@@ -74,5 +72,10 @@ class Outcome:
     engines: tuple[str, ...] = ()
     journal: Journal | None = None
     energy_j: float | None = None
-    uncut_bound: int | None = None
     gpu_s: float = 0.0
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimate of what its large parts take in memory."""
+        optima = 0 if self.optima is None else self.optima.permutations.nbytes
+        return optima + (0 if self.journal is None else self.journal.n_bytes)

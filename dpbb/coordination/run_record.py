@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -41,11 +41,13 @@ UNHEARD_S = 1.0
 class RunRecord:
     """A run; see the module.
 
-    ``opened`` is when it would have been opened had it never been interrupted.
+    ``opened`` is when it would have been opened had it never been interrupted;
+    ``deadline``: when its time limit ends it, which counts from its last start.
     """
 
     spec: RunSpec
     opened: float
+    deadline: float
     incumbent: Incumbent
     work: Dispatcher
     events: EventLog
@@ -78,14 +80,13 @@ class RunRecord:
         has bounded stand with the bound of the tree's root. Never above the
         incumbent's value or the cutoff, and the smaller of them when nothing is
         open. Depth-first search leaves roots near the top open for long, so this
-        rises late and in leaps. What was proved before the run counts, too, and what
-        uncut beams show.
+        rises late and in leaps. What was proved before the run counts, too.
         """
         units = self.work.book.units.values()
         best = self.incumbent.optimum_if_exhausted
         least = min([best, *(max(one.least_lb, one.shown_lb) for one in units)])
-        known = self.spec.proved_bound, self.spec.uncut_bound
-        return max([least, *(bound for bound in known if bound is not None)])
+        proved = self.spec.proved_bound
+        return least if proved is None else max(least, proved)
 
     @property
     def gap(self) -> float | None:
@@ -158,23 +159,6 @@ class RunRecord:
         if self.work.book.journal is not None:
             self.work.book.journal.pruned_at(self.incumbent.ub, self.incumbent.origin)
         self.events.add(now, "incumbent", f"{candidate.value} by {source}")
-        return True
-
-    def prove(self, bound: int, source: str, now: float) -> bool:
-        """Take a lower bound that a heuristic has shown; True if it is the best known.
-
-        InvariantError: the incumbent costs less.
-        """
-        value = self.incumbent.value
-        if value is not None and value < bound:
-            raise InvariantError(
-                f"{source}: that nothing is below {bound} cannot be, as there is a "
-                f"permutation of cost {value}"
-            )
-        if bound <= self.lower_bound:
-            return False
-        self.spec = replace(self.spec, uncut_bound=bound)
-        self.events.add(now, "bound", f"nothing is below {bound}: {source}")
         return True
 
     def abandon(self, lease: LeaseRecord) -> None:
@@ -265,6 +249,7 @@ class RunRecord:
             seats=dict(self.work.used_seats),
             error=self.error,
             journal=journal,
+            left_s=max(0.0, self.deadline - now) if self.deadline < math.inf else None,
         )
 
     def outcome(self) -> Outcome:
@@ -282,7 +267,6 @@ class RunRecord:
             lower_bound=self.incumbent.optimum_if_exhausted
             if exhausted
             else self.lower_bound,
-            uncut_bound=self.spec.uncut_bound,
             counters=self.explored,
             trajectory=tuple(incumbent.trajectory),
             seconds=self.ended - self.opened,

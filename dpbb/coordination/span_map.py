@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.tree.packing import MANY_ROOTS, Packed
 from dpbb.tree.work_unit import WorkUnit
 
 N_CELLS = 240
@@ -30,29 +29,13 @@ def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
     -------
     ndarray of bool, shape (N_CELLS,)
     """
-    if len(unit) >= MANY_ROOTS:
-        return _cells_of_many(unit)
-    levels = min(unit.digits.shape[1], unit.n_jobs, _LEVELS)
-    widths = 1.0 / np.cumprod(np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0))
-    # not @: for a hundred thousand rows BLAS wakes a thread on every core
-    begins = np.einsum("ij,j->i", unit.digits[:, :levels], widths) * N_CELLS
-    by_depth = np.concatenate([[1.0], widths])
-    ends = begins + by_depth[np.minimum(unit.depths, levels)] * N_CELLS
-    first = np.clip(begins + _SLACK, 0, N_CELLS - 1).astype(np.intp)
-    last = np.clip(ends - _SLACK, first, N_CELLS - 1).astype(np.intp)
-    edges = np.bincount(first, minlength=N_CELLS + 1)
-    edges = edges - np.bincount(last + 1, minlength=N_CELLS + 1)
-    return edges.cumsum()[:-1] > 0
-
-
-def _cells_of_many(unit: WorkUnit) -> NDArray[np.bool_]:
     from dpbb.tree.packed_paths import touch_cells
 
     levels = min(unit.n_jobs, _LEVELS)
     sizes = np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0)
     widths = N_CELLS / np.cumprod(np.concatenate([[1.0], sizes]))
     edges = np.zeros(N_CELLS + 1, np.int64)
-    touch_cells(Packed(**unit.to_arrays()), widths, _SLACK, edges)
+    touch_cells(unit.paths, widths, _SLACK, edges)
     return edges.cumsum()[:-1] > 0
 
 

@@ -141,7 +141,7 @@ class Ivm:
         """Least level with open children; there must be one."""
         return int(self._open.any(axis=1).argmax())
 
-    def remove(self, level: int, digits: NDArray[np.integer[Any]]) -> None:
+    def remove(self, level: int, digits: Sequence[int]) -> None:
         """Forget open children of a level, as they were given away."""
         self._open[level, digits] = False
 

@@ -24,7 +24,10 @@ def obstacle_of(
     if model is None:
         bounds = models_known(problem, device)
         if not bounds:
-            return f"engine {engine} has no model of {problem.name}"
+            return (
+                f"engine {engine} has no model of {problem.name}: a model serves the "
+                "class that it is written for, and no subclass, which may override it"
+            )
         return (
             f"engine {engine} takes the bound {' or '.join(bounds)}, not {tree.bound}"
         )

@@ -1,43 +1,36 @@
 """NVIDIA's management library: how many GPUs there are, their energy and health.
 
-Called through ctypes: no package to install, no CUDA context, and a process that only
-starts workers stays without CuPy. The library comes with the driver; without one every
-question here has the answer "none".
-
-References
-----------
-NVML API Reference Guide: ``nvmlDeviceGetCount_v2``, ``nvmlDeviceGetHandleByUUID``,
-``nvmlDeviceGetTotalEnergyConsumption`` (millijoules since the driver was loaded, from
-Volta on), ``nvmlDeviceGetUtilizationRates``, ``nvmlDeviceGetMemoryInfo``,
-``nvmlDeviceGetPowerUsage`` (milliwatts), ``nvmlDeviceGetTemperature``.
+By ``nvidia-ml-py``, which the extras ``cuda12`` and ``cuda13`` bring: no CUDA context,
+and a process that only starts workers stays without CuPy. Without it, or without a
+driver, every question here has the answer "none".
 """
 
-import ctypes
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-LIBRARY = "libnvidia-ml.so.1"
-_SUCCESS = 0
-
 
 @cache
-def library() -> Any:  # ctypes
-    """Return the initialized library; None when there is no driver."""
+def library() -> Any:  # the module pynvml
+    """Return the initialized library; None without the package or a driver."""
     try:
-        found = ctypes.CDLL(LIBRARY)
-        status = found.nvmlInit_v2()
-    except (OSError, AttributeError):
+        import pynvml
+    except ImportError:
         return None
-    return found if status == _SUCCESS else None
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return None
+    return pynvml
 
 
 def device_count() -> int:
     """GPUs of this host or container, whatever CUDA_VISIBLE_DEVICES says."""
     nvml = library()
-    count = ctypes.c_uint(0)
-    if nvml is None or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) != _SUCCESS:
+    try:
+        return 0 if nvml is None else int(nvml.nvmlDeviceGetCount())
+    except nvml.NVMLError:
         return 0
-    return count.value
 
 
 def energy_j(uuid: str) -> float | None:
@@ -45,20 +38,24 @@ def energy_j(uuid: str) -> float | None:
 
     ``uuid``: as ``nvidia-smi -L`` prints it, such as ``"GPU-1b2f..."``.
     """
-    nvml, device = library(), _handle(uuid)
-    if nvml is None or device is None:
-        return None
-    used = ctypes.c_ulonglong(0)
-    status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(used))
-    return used.value / 1e3 if status == _SUCCESS else None
+    millijoules = _answer(
+        uuid, lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu)
+    )
+    return None if millijoules is None else millijoules / 1e3
 
 
-class _Utilization(ctypes.Structure):
-    _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
+def _memory(nvml: Any, gpu: Any) -> tuple[float, float]:
+    memory = nvml.nvmlDeviceGetMemoryInfo(gpu)
+    return float(memory.used), float(memory.total)
 
 
-class _Memory(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_ulonglong) for name in ("total", "free", "used"))
+QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "utilization": lambda nvml, gpu: float(nvml.nvmlDeviceGetUtilizationRates(gpu).gpu),
+    "memory": _memory,
+    "watts": lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) / 1e3,
+    "celsius": lambda nvml, gpu: float(nvml.nvmlDeviceGetTemperature(gpu, 0)),
+}
+"""What is asked of a GPU's health; sensor 0 is that of the chip."""
 
 
 def health(uuid: str) -> dict[str, Any]:
@@ -67,29 +64,22 @@ def health(uuid: str) -> dict[str, Any]:
     Returns ``utilization`` in percent, ``memory`` as bytes (used, total), ``watts`` and
     ``celsius``; what is not known is left out.
     """
-    nvml, device = library(), _handle(uuid)
-    if nvml is None or device is None:
-        return {}
-    found: dict[str, Any] = {}
-    busy, memory = _Utilization(), _Memory()
-    power, degrees = ctypes.c_uint(0), ctypes.c_uint(0)
-    if nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(busy)) == _SUCCESS:
-        found["utilization"] = float(busy.gpu)
-    if nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) == _SUCCESS:
-        found["memory"] = (float(memory.used), float(memory.total))
-    if nvml.nvmlDeviceGetPowerUsage(device, ctypes.byref(power)) == _SUCCESS:
-        found["watts"] = power.value / 1e3
-    if nvml.nvmlDeviceGetTemperature(device, 0, ctypes.byref(degrees)) == _SUCCESS:
-        found["celsius"] = float(degrees.value)
-    return found
+    answers = {name: _answer(uuid, question) for name, question in QUESTIONS.items()}
+    return {name: answer for name, answer in answers.items() if answer is not None}
 
 
-@cache
-def _handle(uuid: str) -> ctypes.c_void_p | None:
-    """Look a GPU up: once, as all are asked for their identity."""
+def _answer(uuid: str, question: Callable[[Any, Any], Any]) -> Any:
+    """Return what a GPU answers; None where it, or its driver, does not."""
     nvml = library()
     if nvml is None:
         return None
-    device = ctypes.c_void_p()
-    status = nvml.nvmlDeviceGetHandleByUUID(uuid.encode(), ctypes.byref(device))
-    return device if status == _SUCCESS else None
+    try:
+        return question(nvml, _handle(uuid))
+    except nvml.NVMLError:
+        return None
+
+
+@cache
+def _handle(uuid: str) -> Any:
+    """Look a GPU up: once, as all are asked for their identity."""
+    return library().nvmlDeviceGetHandleByUUID(uuid)

@@ -144,7 +144,7 @@ class ReferenceSession:
             gone = set(given.roots())
             self._pending = deque(r for r in self._pending if r not in gone)
         else:
-            self._ivm.remove(level, given.digits[:, level])
+            self._ivm.remove(level, [root.path[level] for root in given.roots()])
         return given
 
     def remaining(self) -> WorkUnit:

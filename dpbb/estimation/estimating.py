@@ -1,5 +1,6 @@
 """``dpbb.estimate``: how many nodes a tree has, before it is explored."""
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Unpack
 
@@ -14,15 +15,18 @@ from dpbb.estimation.result import (
     Estimate,
 )
 from dpbb.flowshop.family import read_problem
+from dpbb.heuristics import heuristics_of
 from dpbb.options import AUTO_BOUND, LB1, SolveOptions, TreeOptions, kinds
 from dpbb.options.derived import EstimateKeywords
 from dpbb.problem import (
     Problem,
+    StartSearch,
     best_known_of,
     instance_name_of,
     n_machines_of,
     objective_of,
     with_bound,
+    with_ends,
 )
 from dpbb.tree.branching import tree_of
 from dpbb.tree.work_unit import WorkUnit
@@ -34,6 +38,8 @@ SECONDS = 5.0
 def estimate(
     instance: Any,  # names, paths, tables, instances, problems
     *,
+    front: Iterable[Any] = (),
+    back: Iterable[Any] = (),
     upper_bound: int | None = None,
     roots: WorkUnit | None = None,
     seconds: float = SECONDS,
@@ -49,11 +55,11 @@ def estimate(
 
     Parameters
     ----------
-    instance
+    instance, front, back
         As in ``solve``.
     upper_bound
         Nodes with LB >= upper_bound are pruned. Default: the best-known cost of the
-        instance, if it has one.
+        instance, else that of a schedule which the start heuristics find, in seconds.
     roots
         Estimate what is below these roots alone, such as what a run has left.
     seconds
@@ -101,8 +107,8 @@ def estimate(
     kinds.flag().check(measure, "measure")
     kinds.FUNCTION.check(should_stop, "should_stop")
     kinds.optional(kinds.is_a(WorkUnit, "a WorkUnit")).check(roots, "roots")
-    problem = with_bound(read_problem(instance), chosen.bound)
-    ub = _upper_bound(problem, upper_bound)
+    problem = with_bound(with_ends(read_problem(instance), front, back), chosen.bound)
+    ub, source = _upper_bound(problem, upper_bound, chosen, should_stop)
     if roots is not None and roots.n_jobs != problem.n_jobs:
         raise OptionError(
             f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
@@ -168,6 +174,7 @@ def estimate(
         here=here,
         unknown=unknown,
         elsewhere=_elsewhere(problem, tree, gpus),
+        source=source,
         rounds=tuple((some.samples, tuple(some.nodes.tolist())) for some in rounds),
     )
 
@@ -193,17 +200,27 @@ def _tree_options(options: dict[str, Any]) -> SolveOptions:
     return chosen
 
 
-def _upper_bound(problem: Problem[Any], given: int | None) -> int:
+def _upper_bound(
+    problem: Problem[Any],
+    given: int | None,
+    chosen: SolveOptions,
+    should_stop: Callable[[], bool],
+) -> tuple[int, str]:
+    """Return the upper bound, and where it comes from if it was not given."""
     if given is not None:
-        return int(kinds.whole(0).check(given, "upper_bound"))
+        return int(kinds.whole(0).check(given, "upper_bound")), ""
     known = best_known_of(problem)
-    if known is None:
+    if known is not None:
+        return known.upper_bound, "the best known"
+    began = time.monotonic()
+    search = StartSearch(threads=chosen.threads, should_stop=should_stop)
+    found = heuristics_of(problem).first_incumbent(search)
+    if found is None:
         raise OptionError(
             f"upper_bound: expected the {objective_of(problem)} of a known schedule, "
-            "got none, and no best-known one is on record for "
-            f"{instance_name_of(problem)}"
+            f"got none, and heuristics found none of {instance_name_of(problem)}"
         )
-    return known.upper_bound
+    return found.value, f"by {found.source} in {time.monotonic() - began:.1f} s"
 
 
 def _elsewhere(problem: Problem[Any], tree: TreeOptions, gpus: int) -> tuple[Rate, ...]:

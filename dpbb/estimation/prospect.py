@@ -44,10 +44,10 @@ class Cost(NamedTuple):
 COSTS = {"cpu": Cost(1.0, 0.7, 0.35), "gpu": Cost(2.0, 0.3, 0.2)}
 """Engines that are not in here take LB1.
 
-Measured with ``dpbb bench cascade``, ta021 to ta027 at the optimum: nodes of cascades
-of 2, 3, 5 or 6, and 10 pairs at all depths took 2.3, 2.7, 3.2 to 4.3 and 5 times as
-long as those of LB1 on 8 threads (AVX-512), and 1.5 to 2.1, 1.8 to 2.4, 2.3 to 2.9 and
-2.8 to 3.0 times on an H200.
+Measured (examples/papers/two-machine-bounds), ta021 to ta027 at the optimum: nodes of
+cascades of 2, 3, 5 or 6, and 10 pairs at all depths took 2.3, 2.7, 3.2 to 4.3 and 5
+times as long as those of LB1 on 8 threads (AVX-512), and 1.5 to 2.1, 1.8 to 2.4, 2.3 to
+2.9 and 2.8 to 3.0 times on an H200.
 """
 
 

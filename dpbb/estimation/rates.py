@@ -149,7 +149,7 @@ def h100_rate(n_jobs: int, n_machines: int, gpus: int = 1) -> Rate:
     return Rate(
         rate * shared_speed(gpus),
         f"{gpus} H100",
-        f"dpbb bench gpu, {how} (docs/benchmarks.md)",
+        f"dpbb bench gpu, {how} (docs/gpus.md)",
     )
 
 

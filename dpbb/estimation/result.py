@@ -77,6 +77,8 @@ class Estimate:
         Why the rate could not be measured; empty if it was, or nobody asked.
     elsewhere
         Rates of other devices.
+    source
+        Where ``upper_bound`` comes from, if it was not given.
     """
 
     instance: str
@@ -101,6 +103,7 @@ class Estimate:
     here: Rate | None = None
     unknown: str = ""
     elsewhere: tuple[Rate, ...] = field(default=())
+    source: str = ""
     rounds: tuple[tuple[int, tuple[float, ...]], ...] = field(default=(), repr=False)
 
     @property
@@ -150,6 +153,8 @@ class Estimate:
         sign = "<=" if self.all_optima else "<"
         tree = f"nodes with LB {sign} {self.upper_bound}, {self.branching}"
         rows = [("instance", f"{self.instance} ({size})"), ("tree", tree)]
+        if self.source:
+            rows.append(("upper bound", f"{self.upper_bound:,}, {self.source}"))
         if self.exact:
             rows.append(("nodes", f"{self.nodes:,.0f} (counted, not estimated)"))
         else:

@@ -165,7 +165,7 @@ SCARCE, SCARCE_UP = 64, 0.7
 
 
 def interval(rounds: Sequence[Round]) -> tuple[float, float]:
-    """Return what has the truth in 9 of 10 trees, as ``dpbb bench estimate`` counts.
+    """Return what has the truth in 9 of 10 trees, as ``tests.bench.estimate`` counts.
 
     Wider than the probes' own interval: that knows nothing of what all probes miss,
     which is most where they disagree, where they are few, and where more samples still
@@ -210,9 +210,10 @@ class Strata:
 
     def by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
         """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
-        at_least = sizes[::-1].cumsum()[::-1].repeat(self.width).clip(max=MOST_NODES)
+        at_least = sizes[::-1].cumsum()[::-1].clip(max=MOST_NODES)
         same = np.full(min(self.above, MOST_UBS), at_least[0])
-        return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
+        strata = np.arange(min(self.count * self.width, MOST_UBS)) // self.width
+        return tuple(np.concatenate([same, at_least[strata]])[:MOST_UBS].tolist())
 
 
 def _next(last: Round, seconds_left: float, most: float) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.problem import FlowShopProblem, check_methods
 from dpbb.options import LB1
 from dpbb.problem import Problem
 from dpbb.problems import Family
@@ -27,8 +27,10 @@ def read_problem(source: Any, **how: Any) -> Problem[Any]:
 
     ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop.
 
-    InstanceError: see ``read_instance``.
+    InstanceError: see ``read_instance``, ``check_methods``.
     """
+    if isinstance(source, FlowShopProblem):
+        check_methods(source)
     if isinstance(source, Problem):
         return source
     return FlowShopProblem(read_instance(source, **how))
@@ -41,5 +43,6 @@ FAMILY = Family(
         for bound, row in BOUNDS.items()
         for engine, path in row.models.items()
     },
+    problem=FlowShopProblem,
 )
 """Problems named ``"flowshop-makespan"``."""

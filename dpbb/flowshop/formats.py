@@ -10,15 +10,15 @@ from dpbb.errors import InstanceError, refuse, shown
 from dpbb.flowshop import table_formats
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
-from dpbb.flowshop.table_formats import Table
+from dpbb.flowshop.table_formats import Sheet, Table, table_of_cells
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
 from dpbb.flowshop.vrf import Place, find_vrf
-from dpbb.text.files import file_and_index, noted
+from dpbb.text.files import file_and_index, noted, read_file, read_stream
 from dpbb.text.labels import Names, checked_names
 
-_TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
-_SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy", ".xlsx")
+TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
+_SUFFIXES = (*TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy", ".xlsx")
 STDIN = "-"
 """Instead of a file: read the standard input."""
 
@@ -68,9 +68,7 @@ def read_instance(
     if isinstance(source, FlowShopInstance):
         _refuse_extras(source.name, index, rows)
         return source
-    return FlowShopInstance.from_array(
-        source, orientation=Orientation.JOBS_ROWS if rows is None else rows
-    )
+    return FlowShopInstance.from_array(source, orientation=rows)
 
 
 def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance:
@@ -116,6 +114,8 @@ def _read_file(
         name, index = file_and_index(name)
     stem, tables, by_default = _tables_of(name, rows)
     number, table = _only(tables, name, index)
+    if isinstance(table, Sheet):  # only what is asked for has to be a table
+        table = table_of_cells(table, rows)
     label = stem if len(tables) == 1 else f"{stem}[{number}]"
     where = name if len(tables) == 1 else f"{name}, instance {number}"
     instance = FlowShopInstance.from_array(
@@ -131,10 +131,14 @@ def _read_file(
 
 def _tables_of(
     name: str, rows: Orientation | None
-) -> tuple[str, list[Table], Orientation]:
+) -> tuple[str, Sequence[Table | Sheet], Orientation]:
     """Return a file's name without its suffix, its tables, and what their rows are."""
     if name == STDIN:
-        content = decoded(sys.stdin.buffer.read(), name := "standard input")
+        name = "standard input"
+        try:
+            content = decoded(read_stream(sys.stdin.buffer), name)
+        except OSError as error:
+            refuse(name, "an instance", f"an error: {error.strerror or error}")
         path, suffix = Path("stdin"), _form_of(content)
         if (redirected := Path("/dev/stdin")).is_file():
             noted(redirected)
@@ -143,16 +147,17 @@ def _tables_of(
         suffix = path.suffix.lower()
         content = "" if suffix in (".npy", ".xlsx") else _text(path)
     by_default = Orientation.JOBS_ROWS if rows is None else rows
+    tables: Sequence[Table | Sheet]
     match suffix:
         case ".csv" | ".tsv":
-            tables = table_formats.read_csv(content, name)
+            tables = [table_formats.read_csv(content, name)]
         case ".json":
             tables = table_formats.read_json(content, name)
         case ".npy":
             tables = table_formats.read_npy(path)
         case ".xlsx":
             tables = table_formats.read_xlsx(path)
-        case _ if suffix in _TEXT_SUFFIXES:
+        case _ if suffix in TEXT_SUFFIXES:
             tables = [Table(times) for times in read_text(content, name, rows)]
             by_default = Orientation.JOBS_ROWS
         case _:
@@ -185,7 +190,7 @@ def _regular_file(name: str) -> Path:
 
 def _text(path: Path) -> str:
     try:
-        content = noted(path).read_bytes()
+        content = read_file(path)
     except OSError as error:
         refuse(str(path), "a readable file", f"an error: {error.strerror}")
     return decoded(content, str(path))

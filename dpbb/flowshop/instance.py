@@ -43,6 +43,9 @@ class FlowShopInstance:
         ``as_times`` takes is converted.
     names
         What people call jobs and machines, as the file or data frame said.
+
+    Attributes
+    ----------
     digest
         Hexadecimal SHA-256 of the shape and the times; the identity of an instance.
 
@@ -75,7 +78,7 @@ class FlowShopInstance:
         data: Any,  # arrays, nested lists, data frames
         *,
         name: str = "instance",
-        orientation: str | Orientation = Orientation.JOBS_ROWS,
+        orientation: str | Orientation | None = None,
     ) -> FlowShopInstance:
         """Make an instance from a table of processing times.
 
@@ -86,8 +89,9 @@ class FlowShopInstance:
             integers; floats are taken where they are whole numbers. A data frame's
             column ``job`` (or its index) and its other columns name jobs and machines.
         orientation
-            ``"jobs_rows"``: ``data[job][machine]``; ``"machines_rows"``:
-            ``data[machine][job]``, as Taillard's files have it.
+            ``"jobs_rows"`` (the default, unless a heading says machines):
+            ``data[job][machine]``; ``"machines_rows"``: ``data[machine][job]``, as
+            Taillard's files have it.
 
         Raises
         ------
@@ -95,13 +99,13 @@ class FlowShopInstance:
             Says what was expected, what came and at which row and column.
         """
         try:
-            rows = Orientation(orientation)
+            rows = None if orientation is None else Orientation(orientation)
         except ValueError:
             allowed = " or ".join(repr(str(o)) for o in Orientation)
             raise InstanceError(
                 f"orientation: expected {allowed}, got {shown(orientation)}"
             ) from None
-        table, names = table_in(data)
+        table, names = table_in(data, rows)
         times = as_times(table, name)
         if rows is Orientation.MACHINES_ROWS:
             times, names = times.T, Names(names.machines, names.jobs)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,7 +27,14 @@ from dpbb.flowshop.makespan import (
     schedule,
 )
 from dpbb.options import LB1
-from dpbb.problem import Beginning, BesideSearch, BestKnown, Incumbent, StartSearch
+from dpbb.problem import (
+    Beginning,
+    BesideSearch,
+    BestKnown,
+    Incumbent,
+    StartSearch,
+    check_way,
+)
 from dpbb.problems import load
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
@@ -51,9 +61,25 @@ class FlowShopState:
     remain: NDArray[np.int64]
 
 
+NOT_INHERITED = (
+    *("best_known", "encode", "evaluate_all", "facts", "first_incumbent", "heuristics"),
+    *("improve", "job_kinds", "least_cost", "methods_beside", "with_bound"),
+    "with_names",
+)
+"""What holds of a plain flow shop and need not hold where something is overridden."""
+
+OF_MAKESPANS = ("objective", "schedule")
+"""What a subclass does not inherit, either, that has another ``evaluate``."""
+
+
 @dataclass(frozen=True)
 class FlowShopProblem:
     """Minimize the makespan over the permutations of an instance's jobs.
+
+    A subclass is a problem of its own, whose kind is the name of the class: it inherits
+    how partial schedules grow and what they cost, not what concludes from that
+    (``NOT_INHERITED``). What holds of it, too, it takes over by name, as in
+    ``job_kinds = FlowShopProblem.job_kinds``.
 
     With a given front or back, over those that begin and end with these jobs: then the
     jobs of the problem are those between, numbered from 0 in ascending order.
@@ -97,7 +123,7 @@ class FlowShopProblem:
         bound = resolved(self.bound, *times.shape)
         object.__setattr__(self, "bound", bound)
         tighten = row_of(bound).tighten
-        if tighten is not None:
+        if tighten is not None and not hasattr(type(self), "tighten"):
             object.__setattr__(self, "tighten", load(tighten)(times, bound))
         begin = append_job(given.heads, times) - times
         after = append_job(given.tails[::-1], times[:, ::-1])[:, ::-1] - times
@@ -106,10 +132,23 @@ class FlowShopProblem:
         object.__setattr__(self, "least_heads", begin.min(axis=0))
         object.__setattr__(self, "least_tails", after.min(axis=0))
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        bases = cls.__mro__[: cls.__mro__.index(FlowShopProblem)]
+        own = {name for base in bases for name in vars(base)}
+        names = NOT_INHERITED + OF_MAKESPANS * ("evaluate" in own)
+        for name in set(names) - own:
+            setattr(cls, name, None)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether it is no subclass."""
+        return type(self) is FlowShopProblem
+
     @property
     def name(self) -> str:
         """Kind of problem."""
-        return "flowshop-makespan"
+        return "flowshop-makespan" if self._is_plain else type(self).__name__
 
     @property
     def objective(self) -> str:
@@ -140,10 +179,23 @@ class FlowShopProblem:
         """Published bounds on the optimum of a benchmark instance."""
         return None if self.given else self.instance.best_known
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        """Digest of the instance, and of the given jobs if there are any."""
-        return self.given.digest
+        """Digest of the instance, and of the given jobs if there are any.
+
+        Of a subclass, of its name and its attributes' ``repr``, too.
+        """
+        if self._is_plain:
+            return self.given.digest
+        ours = {one.name for one in fields(FlowShopProblem)} | {"tighten"}
+        own = [
+            (name, vars(self)[name])
+            for name in sorted(vars(self).keys() - ours)
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        ]
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+            text = f"{self.name} {self.given.digest} {own!r}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def trivial_ub(self) -> int:
@@ -176,6 +228,11 @@ class FlowShopProblem:
         self, front: tuple[int, ...], back: tuple[int, ...]
     ) -> FlowShopProblem:
         """Return the problem of the jobs between; see ``PartOfSequence``."""
+        if not self._is_plain:
+            raise InstanceError(
+                f"front, back: expected a plain flow shop, got a {self.name}: give "
+                "them to the class itself, whose jobs are then numbered anew"
+            )
         if self.given:
             raise InstanceError(
                 "front, back: expected a problem without given ends, got "
@@ -219,8 +276,15 @@ class FlowShopProblem:
         return FlowShopState(head, state.back, remain)
 
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
-        """Makespan of a complete permutation of shape (n_jobs,)."""
-        return int(self.evaluate_all(np.asarray(permutation)[None])[0])
+        """Makespan of a complete permutation of shape (n_jobs,).
+
+        ValueError: the ``child_bounds`` of a subclass say that it does not exist.
+        """
+        jobs = np.asarray(permutation, np.intp)
+        value = int(FlowShopProblem.evaluate_all(self, jobs[None])[0])
+        if not self._is_plain:
+            check_way(self, jobs, value)
+        return value
 
     def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
         """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
@@ -305,5 +369,27 @@ class FlowShopProblem:
         found = improve_beside(given.shop, method, start, ours, given.kept)
         return given.out_of_shop(found)
 
-    def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[Any, ...]]:
-        return FlowShopProblem, (self.instance, self.bound, self.front, self.back)
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
+        if self._is_plain:
+            made_of = self.instance, self.bound, self.front, self.back
+            return FlowShopProblem, made_of, None
+        # whatever a subclass is made of: as any object
+        return _bare, (type(self),), self.__getstate__()
+
+
+def _bare(kind: type[FlowShopProblem]) -> FlowShopProblem:
+    """Return an object of a class that its state is still to be given."""
+    return object.__new__(kind)
+
+
+def check_methods(problem: FlowShopProblem) -> None:
+    """Raise InstanceError if a method of a problem is overridden in this object alone.
+
+    Its copies would not have it, as on workers, and no model knows of it.
+    """
+    for name in vars(problem):
+        if isinstance(getattr(type(problem), name, None), FunctionType | property):
+            raise InstanceError(
+                f"{name}: expected it overridden in a subclass of "
+                f"{type(problem).__name__}, got one object's own"
+            )

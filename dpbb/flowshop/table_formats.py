@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +16,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbb.errors import InstanceError, refuse
-from dpbb.flowshop.text_formats import whole_number
-from dpbb.flowshop.times import LABELS, is_label
-from dpbb.text.files import noted
+from dpbb.flowshop.headings import Placed, check_headings, is_label
+from dpbb.flowshop.text_formats import MAX_SIZE, whole_number
+from dpbb.text.files import MOST_BYTES, check_readable, read_file, too_large
 from dpbb.text.labels import NO_NAMES, Names, unless_counted
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
 _DECIMAL = re.compile(r"^\s*([+-]?\d+),(\d*)\s*$")
+MOST_CELLS = 2**24
+"""Of a workbook's sheet."""
+
 MOST_COUNTED_TIMES = 5
 """From so many rows on, 1, 2, 3, ... in the first column are taken for row numbers."""
+
+
+class Sheet(NamedTuple):
+    """Lines of cells, each with its number, and where they stand."""
+
+    cells: list[tuple[int, list[str]]]
+    where: str
 
 
 class Table(NamedTuple):
@@ -39,7 +50,7 @@ class Table(NamedTuple):
     says_whose: bool = False
 
 
-def read_csv(text: str, path: str) -> list[Table]:
+def read_csv(text: str, path: str) -> Sheet:
     """Read a table separated by commas, semicolons or tabs.
 
     A first row of names is a header, and so is ``, 0, 1, ...`` (as pandas writes it). A
@@ -53,47 +64,75 @@ def read_csv(text: str, path: str) -> list[Table]:
         text, separator = "\n" + rest, said[1]
     else:
         separator = _separator(text, path)
-    rows = _csv_rows(text, separator, path)
+    cells = _csv_rows(text, separator, path)
     if separator != ",":
-        for number, row in rows:
+        for number, row in cells:
             for cell in row:
                 if re.fullmatch(r"\s*\d{1,3}([.,]000)+\s*", cell):
                     expected = "a number without separators of thousands"
                     refuse(f"{path}, line {number}", expected, repr(cell))
-        rows = [(n, [_DECIMAL.sub(r"\1.\2", cell) for cell in row]) for n, row in rows]
-    return [table_of_cells(rows, path)]
+        cells = [
+            (n, [_DECIMAL.sub(r"\1.\2", cell) for cell in row]) for n, row in cells
+        ]
+    return Sheet(cells, path)
 
 
-def read_xlsx(path: Path) -> list[Table]:
-    """Read the sheets of an Excel workbook that are not empty, a table each.
+def read_xlsx(path: Path) -> list[Sheet]:
+    """Read the sheets of an Excel workbook that are not empty.
 
-    InstanceError: as ``read_csv``; or openpyxl is not installed.
+    InstanceError: none, or a huge one; or openpyxl is not installed.
     """
     try:
         from openpyxl import load_workbook
     except ImportError:
         refuse(str(path), "openpyxl to be installed (pip install openpyxl)", "none")
     try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        sheets = [(sheet.title, list(sheet.values)) for sheet in book.worksheets]
-        book.close()
+        content = io.BytesIO(read_file(path))
+        with zipfile.ZipFile(content) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            if size > MOST_BYTES:
+                raise OSError(too_large(size, MOST_BYTES))
+        book = load_workbook(content, read_only=True, data_only=True)
+        found = [
+            Sheet(_cells_of(sheet), f"{path}, sheet {sheet.title!r}")
+            for sheet in book.worksheets
+        ]
     except Exception as error:  # noqa: BLE001 (from zipfile, XML ...)
         refuse(str(path), "an Excel workbook", f"an error: {error}")
-    tables = []
-    for title, values in sheets:
-        rows = [
-            (number, ["" if cell is None else str(cell) for cell in row])
-            for number, row in enumerate(values, 1)
-        ]
-        if any(any(row) for _, row in rows):
-            tables.append(table_of_cells(rows, f"{path}, sheet {title!r}"))
-    if not tables:
+    sheets = [sheet for sheet in found if sheet.cells]
+    if not sheets:
         refuse(str(path), "a table of processing times", "an empty workbook")
-    return tables
+    return sheets
 
 
-def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
-    """Return the table of lines of cells; each line with its number."""
+def _cells_of(sheet: Any) -> list[tuple[int, list[str]]]:
+    """Return the lines of a sheet that are not empty, all as long as the longest.
+
+    What the sheet says of its size is not believed.
+    """
+    sheet.reset_dimensions()
+    lines, n_cells = [], 0
+    for number, values in enumerate(sheet.values, 1):
+        row = ["" if value is None else str(value) for value in values]
+        while row and not row[-1].strip():
+            row.pop()
+        n_cells += len(values)
+        if number > MAX_SIZE or n_cells > MOST_CELLS:
+            raise OSError(f"more than {MAX_SIZE:,} lines or {MOST_CELLS:,} cells")
+        if row:
+            lines.append((number, row))
+    width = max((len(row) for _, row in lines), default=0)
+    if width * len(lines) > MOST_CELLS:
+        raise OSError(f"more than {MOST_CELLS:,} cells")
+    return [(number, row + [""] * (width - len(row))) for number, row in lines]
+
+
+def table_of_cells(sheet: Sheet, orientation: str | None) -> Table:
+    """Return the table that stands in cells.
+
+    ``orientation``: what the rows are; None: jobs, unless a heading says machines.
+    """
+    cells, path = sheet
     rows = [
         (number, [cell.strip() for cell in row])
         for number, row in cells
@@ -119,6 +158,18 @@ def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
     width = len(rows[0][1])
     if not header and not labeled and width > 1:
         _refuse_row_numbers([row[0] for _, row in body], path)
+    heads = rows[0][1][labeled:] if header else []
+    top = f"{path}, line {rows[0][0]}"
+    check_headings(
+        Placed(f"{top}, cell 1", rows[0][1][0] if header and labeled else ""),
+        [
+            Placed(f"{path}, line {number}, cell 1", row[0])
+            for number, row in body
+            if labeled
+        ],
+        [Placed(f"{top}, cell {n}", head) for n, head in enumerate(heads, 1 + labeled)],
+        orientation,
+    )
     times = []
     for number, row in body:
         where = f"{path}, line {number}"
@@ -131,7 +182,6 @@ def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
                 if index or not labeled
             ]
         )
-    heads = rows[0][1][labeled:] if header else []
     return Table(times, names=Names(unless_counted(labels), unless_counted(heads)))
 
 
@@ -184,7 +234,9 @@ def numpy_file(path: Path, expected: str, kind: type) -> Iterator[Any]:
     So is another ``kind`` of file: an array, or an archive of several.
     """
     try:
-        with noted(path).open("rb") as stream:  # NumPy would leave a damaged file open
+        with check_readable(path).open(
+            "rb"
+        ) as stream:  # NumPy would leave a damaged file open
             found = np.load(stream, allow_pickle=False)
             if not isinstance(found, kind):
                 one = isinstance(found, np.ndarray)
@@ -249,7 +301,7 @@ def _is_header(row: list[str], where: str) -> bool:
             return False
         got = "0, 1, 2, ..., which may be either"
     elif all(map(_is_number, others)):
-        if first.lower() not in LABELS | {""}:
+        if first and not is_label(first):
             return False  # the name of the row stands in its first cell
         if others in (_counted(0, len(others)), _counted(1, len(others))):
             return True

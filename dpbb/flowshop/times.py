@@ -6,7 +6,6 @@ the engines need no checks of their own.
 
 import math
 import numbers
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.headings import Placed, check_headings, is_label
 from dpbb.text.labels import Names, unless_counted
 
 MAX_TOTAL_TIME = 2**30 - 2
@@ -25,22 +25,6 @@ that bounds scheduled jobs along with the others (to throw these bounds away) ad
 job twice. Twice this limit and 1 more, for upper bounds that no schedule has, is less
 than the largest 32-bit integer, which stands for "no child".
 """
-
-
-LABELS = {"#", "id", "name", "job", "jobs", "machine", "machines"}
-"""Headings of a column that names the rows of a table."""
-
-
-LABEL_WORDS = LABELS | {"no", "nr", "number", "order", "part", "index"}
-
-
-def is_label(heading: object) -> bool:
-    """Whether a heading is that of a column that names the rows."""
-    text = str(heading).strip().lower()
-    words = [word for word in re.split(r"[\W_]+", text) if word]
-    return text in LABELS | {"unnamed: 0"} or (
-        bool(words) and set(words) <= LABEL_WORDS
-    )
 
 
 def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:
@@ -86,11 +70,14 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:
     return times
 
 
-def table_in(data: Any) -> tuple[Any, Names]:
+def table_in(data: Any, orientation: str | None = None) -> tuple[Any, Names]:
     """Return the times of a data frame, and what its rows and columns are called.
 
-    A column with a heading of ``LABELS`` names the rows; without one the index does,
-    where there is one. What is no data frame comes back as it is, without names.
+    A column with a heading such as ``job`` names the rows (``is_label``); without one
+    the index does, where there is one. What is no data frame comes back as it is,
+    without names.
+
+    ``orientation``: what the rows are; None: jobs, unless a heading says machines.
     """
     if not (hasattr(data, "to_numpy") and hasattr(data, "columns")):
         return data, Names()
@@ -98,10 +85,11 @@ def table_in(data: Any) -> tuple[Any, Names]:
     label = next((at for at, one in enumerate(columns) if is_label(one)), None)
     if label is None:
         rows, of_rows = getattr(data, "index", range(len(table))), "index"
+        corner = getattr(rows, "name", None) or ""
     else:
         rows, of_rows = table[:, label], f"column {columns[label]!r}"
         table = np.delete(table, label, axis=1)
-        del columns[label]
+        corner = columns.pop(label)
     found = []
     for what, names in ((of_rows, rows), ("columns", columns)):
         if any(one is None or (isinstance(one, float) and one != one) for one in names):
@@ -112,7 +100,25 @@ def table_in(data: Any) -> tuple[Any, Names]:
             got = f"{shown(again[0])} more than once{hint}"
             refuse(f"data frame, {what}", "different names", got)
         found.append(unless_counted(names))
+    check_headings(
+        Placed(f"data frame, {of_rows}", str(corner)),
+        [Placed(f"data frame, {of_rows}", name) for name in found[0]],
+        [Placed("data frame, columns", name) for name in found[1]],
+        orientation,
+    )
     return table, Names(*found)
+
+
+def _where(data: Any) -> str:
+    """Return where a job shop belongs; nothing of other objects."""
+    from dpbb.jobshop.instance import JobShopInstance
+
+    if not isinstance(data, JobShopInstance):
+        return ""
+    return (
+        ": dpbb.jobshop.evaluate and dpbb.jobshop.schedule take job shops; "
+        "examples/09_job_shop_tree.py makes a Problem of one, which dpbb.solve takes"
+    )
 
 
 def _as_table(data: Any, name: str) -> NDArray[Any]:
@@ -129,7 +135,7 @@ def _as_table(data: Any, name: str) -> NDArray[Any]:
     elif isinstance(data, np.ndarray) or hasattr(data, "__array__"):
         table = np.asarray(data)
     else:
-        refuse(name, expected, f"an object of type {type(data).__name__}")
+        refuse(name, expected, f"an object of type {type(data).__name__}{_where(data)}")
     if table.ndim != 2:
         hint = (
             "; one machine is [[3], [4]], one job [[3, 4]]" if table.ndim == 1 else ""

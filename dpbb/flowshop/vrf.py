@@ -19,7 +19,7 @@ from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.table_formats import numpy_file
 from dpbb.flowshop.text_formats import decoded
-from dpbb.text.files import noted
+from dpbb.text.files import noted, read_file
 
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
@@ -28,7 +28,7 @@ PUBLISHED = "soa.iti.es/problem-instances"
 """Where the authors' group publishes them."""
 
 MOST_BYTES = 16 * 2**20
-"""Of an instance in an archive; the largest ones have a tenth of a megabyte."""
+"""Of an instance, also in an archive; the largest ones have a tenth of a megabyte."""
 
 _FORMS = (".txt", ".npz", ".zip")
 """Suffixes of files to look at; what an earlier form has, a later one has not to."""
@@ -140,20 +140,20 @@ def data_folder(
 
 def content_of(place: Place) -> str | NDArray[Any]:
     """Return the text of an instance, or its times, shape (n_jobs, n_machines)."""
-    path, member = noted(place.path), place.member
+    path, member = place
     if member is None:
         try:
-            return decoded(path.read_bytes(), str(path))
+            return decoded(read_file(path, MOST_BYTES), str(path))
         except OSError as error:
             refuse(str(path), "a readable file", f"an error: {error.strerror}")
     if path.suffix.lower() == ".npz":
         with _archive(path) as archive:
+            _check_size(place, archive.zip.getinfo(f"{member}.npy"))
             times: NDArray[Any] = archive[member].T
         return times
     try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(member).file_size > MOST_BYTES:
-                refuse(str(place), f"at most {MOST_BYTES:,} bytes", "more")
+        with zipfile.ZipFile(noted(path)) as archive:
+            _check_size(place, archive.getinfo(member))
             return decoded(archive.read(member), str(place))
     except InstanceError:
         raise
@@ -161,6 +161,11 @@ def content_of(place: Place) -> str | NDArray[Any]:
         refuse(str(place), "a text file", f"an error: {error}")
     except (zipfile.BadZipFile, zlib.error) as error:
         refuse(str(place), "a text file", f"an error: {error}")
+
+
+def _check_size(place: Place, member: zipfile.ZipInfo) -> None:
+    if member.file_size > MOST_BYTES:
+        refuse(str(place), f"at most {MOST_BYTES:,} bytes", f"{member.file_size:,}")
 
 
 def _archive(file: Path) -> Any:

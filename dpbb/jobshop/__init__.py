@@ -11,8 +11,6 @@ from dpbb.jobshop.formats import load as load
 from dpbb.jobshop.instance import JobShopInstance as JobShopInstance
 from dpbb.jobshop.layers import Layers as Layers
 from dpbb.jobshop.layers import layers as layers
-from dpbb.jobshop.longest_paths import Method as Method
-from dpbb.jobshop.longest_paths import longest_paths as longest_paths
 from dpbb.jobshop.schedule import JobShopSchedule as JobShopSchedule
 from dpbb.jobshop.schedule import schedule as schedule
 from dpbb.jobshop.solution import Criterion as Criterion

@@ -67,19 +67,6 @@ def _visits_of(instance: JobShopInstance) -> NDArray[np.int64]:
     return instance.visits
 
 
-def random_sequences(
-    instance: JobShopInstance, count: int, seed: int
-) -> NDArray[np.uint8 | np.int16]:
-    """Return random sequences, shape (count, n_operations); each is equally likely.
-
-    In the narrowest type that evaluators take as it is: uint8 for up to 256 jobs.
-    """
-    kind = np.uint8 if instance.n_jobs <= 256 else np.int16
-    result = np.empty((count, instance.n_operations), kind)
-    _shuffle(result, instance.jobs.astype(kind), np.uint64(seed))
-    return result
-
-
 @helper
 def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
     """Add the end of a job to a cost."""
@@ -206,22 +193,3 @@ def _orders(
         for j in range(n_jobs):
             cost = _add(cost, ends[j], criterion, dates[1, j], dates[2, j])
         result[b] = cost
-
-
-@compiled
-def _shuffle(result: Any, jobs: Any, seed: Any) -> None:
-    """Fisher and Yates's shuffles, with Vigna's splitmix64."""
-    n = len(jobs)
-    for b in range(len(result)):
-        for t in range(n):
-            result[b, t] = jobs[t]
-        for t in range(n - 1, 0, -1):
-            seed += np.uint64(0x9E3779B97F4A7C15)
-            z = seed
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
-            other = np.int64((z * np.uint64(t + 1)) >> np.uint64(32))
-            kept = result[b, t]
-            result[b, t] = result[b, other]
-            result[b, other] = kept

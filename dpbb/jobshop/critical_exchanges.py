@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import OptionError, shown
 from dpbb.jobshop.graph import NONE, Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.schedule import JobShopSchedule
@@ -69,23 +68,14 @@ def n5(
     instance: JobShopInstance,
     solution: Any,
     encoding: str | Encoding = Encoding.MACHINE_ORDERS,
-    *,
-    device: str = "cpu",
 ) -> Neighbourhood:
     """Return the neighbourhood N5 of a solution, with exact makespans.
-
-    Parameters
-    ----------
-    device
-        ``"cpu"``, or ``"gpu"``: a warp for each move.
 
     Raises
     ------
     InstanceError
         No solution of this shop, or a cyclic one.
     """
-    if device not in ("cpu", "gpu"):
-        raise OptionError(f"device: expected cpu or gpu, got {shown(device)}")
     graph = Graph.of(instance, solution, encoding)
     heads, tails = graph.heads(), graph.tails()
     found = JobShopSchedule(instance, graph.orders, heads)
@@ -95,20 +85,16 @@ def n5(
         place_of[row] = np.arange(len(row))
     places = np.stack([instance.machines[moves[:, 0]], place_of[moves[:, 0]]], axis=1)
     estimates = exchange_estimates(graph, heads, tails, moves)
-    makespans = np.empty(0, np.int64)
-    if len(moves) and device == "gpu":
-        makespans = _gpu_makespans(instance, graph.orders, places)
-    elif len(moves):
-        from dpbb.jobshop import cpu_batch
+    from dpbb.jobshop import cpu_batch
 
-        orders = np.repeat(graph.orders[None].astype(np.int16), len(moves), axis=0)
-        each = np.arange(len(moves))
-        machine, place = places.T
-        orders[each, machine, place] = graph.orders[machine, place + 1]
-        orders[each, machine, place + 1] = graph.orders[machine, place]
-        makespans = cpu_batch.costs(
-            instance, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1
-        )
+    orders = np.repeat(graph.orders[None].astype(np.int16), len(moves), axis=0)
+    each = np.arange(len(moves))
+    machine, place = places.T
+    orders[each, machine, place] = graph.orders[machine, place + 1]
+    orders[each, machine, place + 1] = graph.orders[machine, place]
+    makespans = cpu_batch.costs(
+        instance, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1
+    )
     kept = makespans >= 0
     return Neighbourhood(
         found, *(part[kept] for part in (moves, places, estimates, makespans))
@@ -183,18 +169,3 @@ def exchange_estimates(
     )
     tail_v = np.maximum(tail_after(graph.job_after, v), times[u] + tail_u)
     return np.maximum(head_v + times[v] + tail_v, head_u + times[u] + tail_u)
-
-
-def _gpu_makespans(
-    instance: JobShopInstance, orders: NDArray[np.int64], places: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    from dpbb.jobshop import gpu_batch
-    from dpbb.kernels.nvrtc import require_gpu
-
-    cupy = require_gpu()
-    batch = gpu_batch.batch_of(instance, Criterion.MAKESPAN)
-    moves = np.zeros((len(places), 3), np.int32)
-    moves[:, 1:] = places
-    return batch.orders(
-        cupy.asarray(orders[None].astype(np.int16)), cupy.asarray(moves)
-    ).get()

@@ -72,7 +72,7 @@ def evaluate(
     -------
     ndarray of int64, shape (b,)
         Of NumPy; of CuPy if the solutions were on the device. -1 for machine orders
-        with a cycle. With ``client``: see ``dpbb.jobshop.evaluate``.
+        with a cycle. With ``client``: see ``spread``.
 
     Raises
     ------
@@ -92,8 +92,6 @@ def evaluate(
     one_of(*DEVICES).check(device, "device")
     n_threads = thread_count(threads)
     if client is not None:
-        from dpbb.jobshop.evaluate import spread
-
         options = {"encoding": form, "criterion": what, "device": device}
         return spread(
             client, instance, solutions, {**options, "threads": threads, "check": check}

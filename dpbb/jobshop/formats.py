@@ -21,7 +21,7 @@ import numpy as np
 from dpbb.errors import InstanceError, refuse, shown
 from dpbb.jobshop.instance import MAX_MACHINES, JobShopInstance, whole_number
 from dpbb.jobshop.taillard import taillard_instance
-from dpbb.text.files import noted
+from dpbb.text.files import read_file
 
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
@@ -85,7 +85,7 @@ def _find(name: str, data_dir: str | os.PathLike[str] | None) -> Path:
 
 def _read(path: Path) -> JobShopInstance:
     try:
-        content = noted(path).read_bytes() if path.is_file() else None
+        content = read_file(path) if path.exists() and not path.is_dir() else None
     except (OSError, ValueError) as error:
         refuse(shown(str(path)), "a readable file", f"an error: {error}")
     if content is None:

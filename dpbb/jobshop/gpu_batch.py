@@ -24,7 +24,7 @@ from dpbb.kernels.nvrtc import load_module, require_gpu
 HERE = Path(__file__).parent / "cuda"
 LANES = 32
 WARPS = 4
-"""Warps of a block, unless another number is given."""
+"""Warps of a block, fewer where shared memory does not hold them."""
 
 ID_BYTES = {"uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
 """Types of job numbers that the kernel for sequences reads as they are."""
@@ -120,11 +120,6 @@ class Layout:
 class GpuBatch:
     """An instance on a device, for any number of batches.
 
-    Parameters
-    ----------
-    warps
-        Warps of a block, fewer where shared memory does not hold them.
-
     Raises
     ------
     EngineUnavailable
@@ -134,14 +129,9 @@ class GpuBatch:
     """
 
     def __init__(
-        self,
-        instance: JobShopInstance,
-        criterion: Criterion,
-        device: int = 0,
-        warps: int = WARPS,
+        self, instance: JobShopInstance, criterion: Criterion, device: int = 0
     ) -> None:
         self._cupy = require_gpu(device)
-        self._warps = warps
         self._device = device
         self._instance = instance
         self._layout = Layout.of(instance)
@@ -162,15 +152,13 @@ class GpuBatch:
         self._n_multiprocessors = int(attributes["MultiProcessorCount"])
         self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
 
-    def sequences(self, sequences: Any, result: Any = None) -> Any:
+    def sequences(self, sequences: Any) -> Any:
         """Return the costs of sequences, shape (b,), on the device; does not wait.
 
         Parameters
         ----------
         sequences : CuPy array of shape (b, n_operations), in C order
             Of a type in ``ID_BYTES``; read where it lies.
-        result : CuPy array of int64, shape (b,)
-            Where to write the costs; default: a new array.
         """
         id_bytes = ID_BYTES[str(sequences.dtype)]
         row_bytes = self._instance.n_operations * id_bytes
@@ -181,21 +169,15 @@ class GpuBatch:
             {"ID_BYTES": id_bytes, "UNIT": 4 if aligned else id_bytes},
             layout.sequence_bytes,
         )
-        count = len(sequences)
         arrays = (self._entries, self._starts, self._finals, self._due, self._weight)
-        return self._launch(
-            (kernel, warps, shared, LANES), (sequences, *arrays), count, result
-        )
+        return self._launch((kernel, warps, shared, LANES), (sequences, *arrays))
 
-    def orders(self, orders: Any, moves: Any = None, result: Any = None) -> Any:
+    def orders(self, orders: Any) -> Any:
         """Return the costs of machine orders, shape (b,), on the device.
 
         Parameters
         ----------
-        orders : CuPy array of int16, shape (., n_machines, longest), in C order
-        moves : CuPy array of int32, shape (b, 3)
-            Solution, machine and place of its first job for every pair of jobs to
-            exchange; trusted. Default: none, and as many costs as solutions.
+        orders : CuPy array of int16, shape (b, n_machines, longest), in C order
         """
         if address(orders) % 4:  # the kernel reads two at a time
             orders = orders.copy()
@@ -206,27 +188,20 @@ class GpuBatch:
             {"WIDTH": width, "GROUP": layout.group},
             lambda warps: layout.order_bytes(warps, width),
         )
-        count = len(orders if moves is None else moves)
-        given = np.uint64(0) if moves is None else moves
         arrays = (self._entries, self._starts, self._lengths, self._visits)
         return self._launch(
             (kernel, warps, shared, LANES // layout.group),
-            (orders, given, *arrays, self._due, self._weight),
-            count,
-            result,
+            (orders, *arrays, self._due, self._weight),
         )
 
     def _launch(
-        self,
-        kernel: tuple[Any, int, int, int],
-        arguments: tuple[Any, ...],
-        count: int,
-        result: Any,
+        self, kernel: tuple[Any, int, int, int], arguments: tuple[Any, ...]
     ) -> Any:
+        """Launch a kernel for all solutions, which are the first argument."""
         function, warps, shared, per_warp = kernel
+        count = len(arguments[0])
         with self._cupy.cuda.Device(self._device):
-            if result is None:
-                result = self._cupy.empty((count,), np.int64)
+            result = self._cupy.empty((count,), np.int64)
             if count:
                 blocks = -(-count // (warps * per_warp))
                 fit = max(1, min(32, 2 * self._most_shared // max(1, shared)))
@@ -248,7 +223,7 @@ class GpuBatch:
         """Return a kernel, the warps of its blocks and their shared memory."""
         key = (name, *more.items())
         if key not in self._kernels:
-            sizes = range(self._warps, 0, -1)
+            sizes = range(WARPS, 0, -1)
             fits = [w for w in sizes if shared_bytes(w) <= self._most_shared]
             if not fits:
                 raise OptionError(

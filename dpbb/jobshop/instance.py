@@ -49,6 +49,9 @@ class JobShopInstance:
         ``due`` is None in a shop without due dates.
     job_names, machine_names
         For people; by default the numbers from 0.
+
+    Attributes
+    ----------
     digest
         Hexadecimal SHA-256 of everything but the names; the identity of an instance.
 

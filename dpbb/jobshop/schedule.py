@@ -1,6 +1,5 @@
 """One schedule of a job shop: start times, machine sequences, critical path, files."""
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from dpbb.jobshop.solution import (
     machine_operations,
 )
 from dpbb.result.schedule import Bars
+from dpbb.result.written import write_csv, write_form
 from dpbb.text.json_text import json_text
 
 COLUMNS = ("job", "operation", "machine", "start", "end")
@@ -110,10 +110,11 @@ class JobShopSchedule:
 
     def write_csv(self, path: str | Path) -> None:
         """Write the operations to a CSV file, one a line, under a header line."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(self.rows())
+        write_csv(path, COLUMNS, self.rows())
+
+    def write(self, path: str | Path) -> None:
+        """Write the operations, or a Gantt chart, as ``Result.write_schedule`` does."""
+        write_form(path, COLUMNS, self.rows(), self)
 
     def to_json(self) -> str:
         """Write everything there is to know as JSON."""

@@ -18,7 +18,7 @@ Fields that every model has, all integers but the last::
     scratch_lanes  lanes of scratch: ``prepare`` and ``step`` write, ``bounds`` reads
     height         rows of a job table; bounds take time in proportion to it
     cost_ints      integers of scratch that ``cost`` uses
-    root_bound     no bound of the tree is below this
+    root_bound     no bound of the tree is below this; at least 0
     root           node of the empty partial schedule
 
 What Python calls::
@@ -56,12 +56,15 @@ Stub = TypeVar("Stub", bound="Callable[..., Any]")
 def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
     """Make a function whose calls are calls of the model's method of the same name.
 
-    ``otherwise`` is what is called of a model that has no such method.
+    ``otherwise`` is what is called of a model without the field ``tighten_lanes``.
     """
 
     def method_of(model: Any, *_others: Any) -> Any:
         kind = getattr(model, "instance_class", None)
-        return getattr(kind, stub.__name__, otherwise)
+        fields = getattr(kind, "_fields", ())
+        if otherwise is not None and "tighten_lanes" not in fields:
+            return otherwise
+        return getattr(kind, stub.__name__)
 
     overload = cast("Any", extending.overload)
     overload(stub, jit_options=INLINED, strict=False)(method_of)

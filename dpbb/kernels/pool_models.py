@@ -70,7 +70,6 @@ class PoolModel(Protocol):
         nodes: bool,
         placement: str | None = None,
         block_size: int | None = None,
-        refactor: bool = False,
     ) -> OnDevice:
         """Return what bounds on a CUDA device.
 
@@ -78,7 +77,7 @@ class PoolModel(Protocol):
         ----------
         nodes
             Children are bounded there, else parents are branched on.
-        placement, block_size, refactor
+        placement, block_size
             See ``dpbb.engines.pool.settings``.
 
         Raises

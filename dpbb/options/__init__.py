@@ -20,3 +20,4 @@ from dpbb.options.table import SolveOptions as SolveOptions
 from dpbb.options.table import Strategy as Strategy
 from dpbb.options.table import TreeOptions as TreeOptions
 from dpbb.options.table import Verbosity as Verbosity
+from dpbb.options.table import without_places as without_places

@@ -86,7 +86,7 @@ class SolveKeywords(TypedDict, total=False):
     threads: int | None
     workers: int | None
     scheduler: str | PathLike[str] | None
-    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
+    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"] | None  # noqa: E501
     branching_ub: int | None
     bound: str | None
     upper_bound: int | None
@@ -131,7 +131,7 @@ class OptionKeywords(SolveKeywords, total=False):
 class EstimateKeywords(TypedDict, total=False):
     """Keywords of ``dpbb.estimate``: options that change an estimate."""
 
-    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
+    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"] | None  # noqa: E501
     branching_ub: int | None
     bound: str | None
     root_order: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None

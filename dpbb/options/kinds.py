@@ -6,8 +6,8 @@ import numbers
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 
@@ -40,6 +40,8 @@ class Kind:
         Type of what ``check`` takes, as Python writes it.
     default_text
         What happens without a value.
+    place
+        Whether it is a path or an address, which nobody takes from a file.
     """
 
     allowed: str
@@ -48,6 +50,7 @@ class Kind:
     metavar: str | None
     given: str
     default_text: str = "none"
+    place: bool = False
 
 
 def _refuse(name: str, allowed: str, got: Any) -> NoReturn:
@@ -202,8 +205,8 @@ def name(allowed: str) -> Kind:
     return Kind(allowed, check, check, "NAME", "str")
 
 
-def text(metavar: str, allowed: str) -> Kind:
-    """Non-empty texts; paths become texts."""
+def path(metavar: str, allowed: str) -> Kind:
+    """Paths and URLs, as texts."""
 
     def check(value: Any, name: str) -> str:
         plain = os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -211,13 +214,13 @@ def text(metavar: str, allowed: str) -> Kind:
             _refuse(name, allowed, value)
         return plain
 
-    return Kind(allowed, check, check, metavar, PATH)
+    return Kind(allowed, check, check, metavar, PATH, place=True)
 
 
 def address() -> Kind:
     """Addresses of schedulers: with a port, in a scheduler file, or in this process."""
     allowed = "the address of a Dask scheduler, or its scheduler file (.json)"
-    plain = text("ADDRESS", allowed)
+    plain = path("ADDRESS", allowed)
 
     def check(value: Any, name: str) -> str:
         result: str = plain.check(value, name)
@@ -225,7 +228,7 @@ def address() -> Kind:
             _refuse(name, f"{allowed}, such as tcp://host:8786", value)
         return result
 
-    return Kind(allowed, check, check, plain.metavar, plain.given)
+    return replace(plain, check=check, parse=check)
 
 
 def flag() -> Kind:
@@ -257,6 +260,46 @@ def permutation() -> Kind:
     return Kind(allowed, check_jobs, parse_permutation, "FILE", given)
 
 
+def plain(type_: type) -> Kind:
+    """Values of a type of JSON's, as a file has them: any texts, finite numbers."""
+    if type_ is int:
+        return whole(-LARGEST)
+    if type_ is float:
+        return number(least=-LARGEST)
+
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, type_):
+            _refuse(name, f"a value of type {type_.__name__}", value)
+        return value
+
+    return Kind(f"a value of type {type_.__name__}", check, check, None, "Any")
+
+
+def record(made: type) -> Kind:
+    """Dataclasses of plain fields, from a list of their values or from an object."""
+    kinds = {field.name: _of_annotation(str(field.type)) for field in fields(made)}
+    allowed = f"the {len(kinds)} values of {made.__name__}"
+
+    def check(value: Any, name: str) -> Any:
+        given = value
+        if isinstance(value, list | tuple) and len(value) == len(kinds):
+            given = dict(zip(kinds, value, strict=True))
+        if not isinstance(given, Mapping) or given.keys() != kinds.keys():
+            _refuse(name, allowed, value)
+        return made(
+            **{one: kinds[one].check(given[one], f"{name}.{one}") for one in kinds}
+        )
+
+    return Kind(allowed, check, check, None, "Any")
+
+
+def _of_annotation(text: str) -> Kind:
+    """Return the kind of a field that is annotated so."""
+    name, _, none = text.partition(" | ")
+    kind = plain({"int": int, "float": float, "str": str}[name])
+    return optional(kind) if none else kind
+
+
 def optional(kind: Kind, default_text: str = "none") -> Kind:
     """Values of a kind, or None; ``default_text`` says what None means."""
 
@@ -264,7 +307,7 @@ def optional(kind: Kind, default_text: str = "none") -> Kind:
         return None if value is None else kind.check(value, name)
 
     given = f"{kind.given} | None"
-    return Kind(kind.allowed, check, kind.parse, kind.metavar, given, default_text)
+    return replace(kind, check=check, given=given, default_text=default_text)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

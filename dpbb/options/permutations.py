@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbb.errors import OptionError, shown
-from dpbb.text.files import noted
+from dpbb.text.files import read_file
 
 
 def check_permutation(
@@ -109,7 +109,7 @@ def parse_permutation(
     if not listed and not re.fullmatch(r"[\s\d,;\-]+", text):
         name = f"{name} ({text})"
         try:
-            content = noted(Path(text)).read_text(encoding="utf-8")
+            content = read_file(Path(text)).decode("utf-8")
         except OSError as error:
             raise OptionError(
                 f"{name}: expected job numbers separated by commas or spaces, or a "

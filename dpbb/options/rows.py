@@ -10,7 +10,7 @@ from typing import Any
 from dpbb.errors import OptionError
 from dpbb.options.kinds import Kind, unknown_option
 from dpbb.options.permutations import parse_permutation
-from dpbb.text.files import noted
+from dpbb.text.files import read_file
 
 
 class Where(StrEnum):
@@ -31,7 +31,7 @@ class Resumed(StrEnum):
 
     FIXED = "as before"  # and another value is refused
     KEPT = "kept"
-    ANEW = "default"
+    ANEW = "default"  # as all paths and addresses: a checkpoint may be anybody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class OptionRow:
 
     @property
     def stored(self) -> bool:
-        """Whether a run and its checkpoints hold it, for whoever makes its result."""
-        return self.where is not Where.CLIENT or self.resumed is not Resumed.ANEW
+        """Whether a run holds it, for whoever makes its result."""
+        return self.where is not Where.CLIENT
 
 
 def row(
@@ -79,11 +79,13 @@ def row(
 ) -> Any:  # whatever the field is
     """Return a dataclass field that is a row of the table.
 
-    ``resumed``: default: as before for the tree, anew for the client, kept for all
-    else.
+    ``resumed``: default: as before for the tree, anew for the client and for places,
+    kept for all else.
     """
     usual = {Where.TREE: Resumed.FIXED, Where.CLIENT: Resumed.ANEW}
     chosen = resumed or usual.get(where, Resumed.KEPT)
+    if kind.place:
+        chosen = Resumed.ANEW
     return field(default=default, metadata={"row": (kind, help, where, chosen)})
 
 
@@ -105,7 +107,7 @@ def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any
     value.
     """
     try:
-        document = tomllib.loads(noted(Path(path)).read_text(encoding="utf-8"))
+        document = tomllib.loads(read_file(Path(path)).decode("utf-8"))
     except OSError as error:
         raise OptionError(
             f"{path}: expected a readable TOML file, got {error.strerror or error}"

@@ -220,13 +220,17 @@ class SolveOptions:
     )
     scheduler: str | None = row(
         None,
-        kinds.optional(kinds.address(), "own"),
+        kinds.optional(
+            kinds.address(), "$DPBB_SCHEDULER, $DASK_SCHEDULER_ADDRESS, else its own"
+        ),
         Where.CLIENT,
         "existing Dask cluster to explore on, such as tcp://host:8786",
     )
-    branching: BranchingRule = row(
-        BranchingRule.MINMIN,
-        kinds.choice(BranchingRule),
+    branching: BranchingRule | None = row(
+        None,
+        kinds.optional(
+            kinds.choice(BranchingRule), "minmin, or the side of a problem with one"
+        ),
         Where.TREE,
         "rule that chooses between front and back children",
     )
@@ -308,7 +312,7 @@ class SolveOptions:
         kinds.name("auto, none or the name of a heuristic"),
         Where.PLAN,
         "what looks for a first incumbent, of those that the problem has; of flow "
-        "shops neh alone, or neh and then ig, vbih, ils, bub, beam or tabu",
+        "shops neh alone, or neh and then ig, vbih, ils, beam or tabu",
     )
     heuristic_time_s: float | None = row(
         None,
@@ -349,10 +353,9 @@ class SolveOptions:
     )
     optima_file: str | None = row(
         None,
-        kinds.optional(kinds.text("FILE", "the path of a file to write")),
+        kinds.optional(kinds.path("FILE", "the path of a file to write")),
         Where.CLIENT,
         "with all_optima: write the optimal permutations here, one a line",
-        resumed=Resumed.KEPT,
     )
     report_interval_s: float = row(
         1.0,
@@ -370,7 +373,7 @@ class SolveOptions:
     checkpoint: str | None = row(
         None,
         kinds.optional(
-            kinds.text("FOLDER", "a path or fsspec URL, such as s3://bucket/run")
+            kinds.path("FOLDER", "a path or fsspec URL, such as s3://bucket/run")
         ),
         Where.RUN,
         "folder, of the scheduler's machine, to write checkpoints to: dpbb resume goes "
@@ -381,10 +384,9 @@ class SolveOptions:
     )
     certificate: str | None = row(
         None,
-        kinds.optional(kinds.text("FILE", "the path of a file to write, .json.gz")),
-        Where.CLIENT,
+        kinds.optional(kinds.path("FILE", "the path of a file to write, .json.gz")),
+        Where.PLAN,
         "write a certificate of the proof here; dpbb verify checks it",
-        resumed=Resumed.KEPT,
     )
     units_per_seat: int = row(
         4,
@@ -551,8 +553,10 @@ class SolveOptions:
             for name, value in values.items()
         }
 
-    def tree(self, ub: int | None, bound: str) -> TreeOptions:
-        """Options of the tree.
+    def tree(
+        self, ub: int | None, bound: str, default: BranchingRule = BranchingRule.MINMIN
+    ) -> TreeOptions:
+        """Options of the tree; ``dpbb.tree.branching.tree_of`` knows the problem, too.
 
         Parameters
         ----------
@@ -562,17 +566,33 @@ class SolveOptions:
         bound
             That of the problem (``dpbb.problem.bound_of``), which may be a longer text
             than the option.
+        default
+            The rule where none is given.
         """
+        branching = self.branching or default
         branching_ub = ub if self.branching_ub is None else self.branching_ub
-        if self.branching is not BranchingRule.MINBRANCH:
+        if branching is not BranchingRule.MINBRANCH:
             branching_ub = None
         elif branching_ub is None:
             raise OptionError(
                 "branching_ub: expected a value, as minbranch compares bounds with it "
                 "and neither a heuristic nor upper_bound, cutoff or initial gives one"
             )
-        return TreeOptions(self.branching, branching_ub, bound, self.root_order)
+        return TreeOptions(branching, branching_ub, bound, self.root_order)
 
 
 OPTIONS = rows_of(SolveOptions)
 """The rows, by name."""
+
+
+def without_places(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without paths and addresses: what a checkpoint may say.
+
+    It may be anybody's: where something is written, or who is asked, is for whoever
+    goes on from it to say again.
+    """
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in OPTIONS or not OPTIONS[name].kind.place
+    }

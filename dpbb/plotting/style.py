@@ -39,8 +39,8 @@ SMALL, NORMAL = 8.0, 9.0
 DPI = 120
 """Of pictures made of pixels."""
 
-TITLE_PAD = 24.0
-"""Points between axes and title: a legend of one row fits in between."""
+TITLE_PAD = 10.0
+"""Points between the legend above the axes and the title."""
 
 TITLE_SHARE = 0.88
 """Part of the width of a figure that a title or a legend may have, from the axes on."""
@@ -103,14 +103,16 @@ def dress(ax: Axes, *, x: str, y: str, grid: str = "both") -> None:
 
 
 def title(ax: Axes, name: str, text: str) -> None:
-    """Put a title above the place of the legend: a name, and what is said of it.
+    """Put a title above the legend, which is there: a name, and what is said of it.
 
     A name that the figure has no room for is shortened in the middle. It is somebody
     else's: no formula, though it may have dollar signs.
     """
     room = int(_room(ax) / (CHARACTER * NORMAL)) - len(text)
     name = shortened(name, max(LEAST_NAME, room))
-    shown = ax.set_title(f"{name}{text}", loc="left", fontsize=NORMAL, pad=TITLE_PAD)
+    legend: Any = ax.get_legend()  # of one row or more
+    high = legend.get_window_extent().height * 72 / ax.figure.dpi + TITLE_PAD
+    shown = ax.set_title(f"{name}{text}", loc="left", fontsize=NORMAL, pad=high)
     shown.set_parse_math(False)
 
 

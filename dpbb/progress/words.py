@@ -74,7 +74,9 @@ def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
             return "" if brief else "not estimated yet"
         return f"{nodes[0]:.1e} to {nodes[1]:.1e} nodes"
     text = span_text(*snapshot.left_s, brief=brief)
-    return text if brief else f"about {text}{', rough' * is_rough(snapshot.left_s)}"
+    if brief or text.startswith("more than"):
+        return text
+    return f"about {text}{', rough' * is_rough(snapshot.left_s)}"
 
 
 def is_rough(span: Sequence[float]) -> bool:

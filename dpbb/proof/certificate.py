@@ -36,6 +36,6 @@ class Certificate:
         """
         try:
             return cls(checker.read(str(path)))
-        except (OSError, ValueError) as error:
-            got = error.strerror if isinstance(error, OSError) else error
+        except (OSError, ValueError, MemoryError) as error:
+            got = getattr(error, "strerror", None) or error or "too little memory"
             raise OptionError(f"{path}: expected a certificate, got: {got}") from error

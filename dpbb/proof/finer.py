@@ -15,6 +15,7 @@ import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import reduce
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
+    from dpbb.proof.again import Counts
 
     Root = tuple[int, ...]
-    Counts = tuple[int, int, dict[int, int]]
     Part = tuple[list[Root], Counts]
     ExploreAll = Callable[
-        [Sequence[tuple[list[list[int]], int, int]]],
+        [Sequence[tuple[Sequence[Root], int, int]]],
         Generator[tuple[int, Counts | None]],
     ]
 
@@ -58,9 +59,9 @@ FORMS: dict[str, Any] = {
     "large": (int, int),
     "sure": (int, [int]),
 }
-"""Rows of the file, by their names; see ``Progress``."""
+"""Rows of the file, by their names; see ``Progress``. A list is of one form."""
 
-MOST_UNITS = checker.MAX_ENTRIES - 1
+MOST_UNITS = checker.LISTS["units"] - 1
 """Beside the first unit, the whole tree."""
 
 
@@ -72,6 +73,15 @@ def least_part(claimed: int) -> int:
 def claimed_by(content: dict[str, Any]) -> int:
     """Nodes that the tree of a certificate is said to have."""
     return sum(content["totals"][name] for name in ("decomposed", "leaves"))
+
+
+def fits(value: Any, form: Any) -> bool:
+    """Whether a value is of a form: numbers are 0 or more."""
+    if isinstance(form, type):
+        return type(value) is form and (type(value) is not int or value >= 0)
+    forms = form * len(value) if type(value) is type(form) is list else form
+    ok = type(value) is list and len(value) == len(forms)
+    return ok and all(map(fits, value, forms))
 
 
 class Progress:
@@ -182,13 +192,13 @@ class Progress:
         listed = [paths for paths, _ in self.done]
         listed += [paths for _, paths in self.parts.values()]
         roots = WorkUnit.from_paths(n_jobs, (path for part in listed for path in part))
-        closed = checker.leaves_below(self.closed.items(), n_jobs)
+        closed = checker.leaves_below(self.closed, n_jobs)
         if not all(listed) or roots.leaves + closed != factorial(n_jobs):
             raise ValueError("its parts are more than the tree, or less")
         for paths, (_, _, below) in self.done:
             depths = Counter(map(len, paths))
-            leaves = checker.leaves_below(depths.items(), n_jobs)
-            if checker.leaves_below(below.items(), n_jobs) != leaves:
+            leaves = checker.leaves_below(depths, n_jobs)
+            if checker.leaves_below(below, n_jobs) != leaves:
                 raise ValueError(f"{paths[0]} is done, but not closed")
 
     def _read_all(self, data: bytes) -> None:
@@ -209,7 +219,7 @@ class Progress:
 
     def _read(self, row: Any) -> None:
         for name, form in FORMS.items():
-            if checker.misfit(row, (str, form)) is None and row[0] == name:
+            if fits(row, (str, form)) and row[0] == name:
                 self._take(*row)
                 return
         raise ValueError("another form")
@@ -229,7 +239,7 @@ class Progress:
             self.above += above
         elif name == "done":
             number, decomposed, leaves, closed = row
-            counts = decomposed, leaves, dict(map(tuple, closed))
+            counts = decomposed, leaves, Counter(dict(map(tuple, closed)))
             self.done.append((self.parts.pop(number)[1], counts))
             self.nodes += decomposed + leaves
             self.sure.pop(number, None)
@@ -269,7 +279,7 @@ def in_parts(
     content, problem, tree
         The certificate, and what it is about.
     explore_all
-        As of ``checker.Tree``.
+        ``Again.explore_roots``.
     most
         A part that has more nodes is cut (a few for each job are allowed). Units are
         larger only where a certificate has no room for so many, or where a call that
@@ -341,7 +351,7 @@ def in_parts(
             )
         larger += larger // 8 + 1
         done = _merged(here.done, larger)
-    above = here.above, 0, dict(here.closed)
+    above = here.above, 0, here.closed
     return _books(content, floor, above, done, seat)
 
 
@@ -363,7 +373,7 @@ def _explore(
     """Explore parts, note which are done; returns how many are too large."""
     large = 0
     parts = [here.parts[number][1] for number in waiting]
-    jobs = [([[*path] for path in part], floor, most) for part in parts]
+    jobs = [(part, floor, most) for part in parts]
     with closing(explore_all(jobs)) as explored:
         for index, found in explored:
             if found is None:
@@ -390,8 +400,7 @@ def _merged(done: list[Part], most: int) -> list[Part]:
 
 
 def _sum(counts: Sequence[Counts]) -> Counts:
-    closed = sum((Counter(one[2]) for one in counts), Counter[int]())
-    return sum(one[0] for one in counts), sum(one[1] for one in counts), dict(closed)
+    return reduce(checker.plus, counts)
 
 
 def _books(
@@ -402,7 +411,7 @@ def _books(
     seat: tuple[str, str],
 ) -> tuple[dict[str, Any], Counts]:
     """Return a certificate with these parts as units, and the sum of their counts."""
-    n_jobs, _ = checker.size_of(content)
+    n_jobs = content["tree"]["n_jobs"]
     units: list[list[Any]] = [[1, 0, str(factorial(n_jobs)), 1, [[]]]]
     counts = [above]
     for number, (paths, found) in enumerate(done, 2):
@@ -425,10 +434,9 @@ def _books(
         "totals": dict(zip(names, (*total[:2], _pairs(total[2])), strict=True)),
         "rest": dict(zip(names, (0, 0, []), strict=True)),
     }
-    checker.check_units(books)
-    checker.check_sums(books)
+    checker.check_books(books)
     return books, total
 
 
-def _pairs(closed: dict[int, int]) -> list[list[int]]:
+def _pairs(closed: Counter[int]) -> list[list[int]]:
     return [[depth, closed[depth]] for depth in sorted(closed)]

@@ -42,7 +42,6 @@ class Termination(StrEnum):
     NODE_LIMIT = "node_limit"
     GAP_LIMIT = "gap_limit"
     ROOT_BOUND = "root_bound"  # of the incumbent: the rest of the tree is not needed
-    UNCUT_BEAM = "uncut_beam"  # proved the incumbent: the rest is not needed
     STOPPED = "stopped"
     DONE = "done"  # of a heuristic that came to its own end
 
@@ -53,7 +52,6 @@ class Proof(StrEnum):
     TREE_EXHAUSTED = "tree_exhausted"
     ROOT_BOUND = "root_bound"
     OPEN_ROOTS = "open_roots"  # the least bound of the roots that are left
-    UNCUT_BEAM = "uncut_beam"  # a beam search that left no node out
     CUTOFF_EXHAUSTED = "cutoff_exhausted"  # a tree of those from below
 
 
@@ -263,14 +261,23 @@ class Result:
         return self.operations
 
     def write_schedule(self, path: str | Path) -> None:
-        """Write the schedule to a CSV file: position, job, machine, start, end.
+        """Write the schedule as the suffix says; what has none is CSV.
 
-        Of a problem that has no schedules: position and job.
+        ``.csv``, ``.xlsx`` (openpyxl): a table of position, job, machine, start, end;
+        of a problem that has no schedules position and job. ``.html``, ``.png``,
+        ``.svg``, ``.pdf`` (Matplotlib): its Gantt chart.
+
+        Raises
+        ------
+        OptionError
+            Another suffix.
+        DpbbError
+            No schedule; what writes it is not installed; or it cannot be written.
         """
         if self.operations is None and self.permutation and not self.n_machines:
-            Order(self.permutation, self.names).write_csv(path)
+            Order(self.permutation, self.names).write(path)
         else:
-            self.schedule().write_csv(path)
+            self.schedule().write(path, self)
 
     def plot(
         self,
@@ -425,9 +432,6 @@ class Result:
             if self.proof is Proof.ROOT_BOUND:
                 need = "no more" if self.decomposed else "no"
                 return f"the root bound equals the incumbent: {need} tree was needed"
-            if self.proof is Proof.UNCUT_BEAM:
-                need = "no more" if self.decomposed else "no"
-                return f"a beam search left no node out: {need} tree was needed"
             if self.proof is Proof.CUTOFF_EXHAUSTED:
                 return "a tree below it is exhausted: no schedule is below it"
             return "the bound of every open root reaches the incumbent"

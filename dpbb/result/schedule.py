@@ -1,8 +1,7 @@
 """What people see of a permutation: its schedule, or else its order; and bars of it."""
 
-import csv
 import html
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError
 from dpbb.problem import Problem, Scheduled
+from dpbb.result.written import write_csv, write_form
 from dpbb.text.labels import NO_NAMES, Names, names_of
 
 COLUMNS = ("position", "job", "machine", "start", "end")
@@ -65,9 +65,16 @@ class Schedule:
             ) from error
         return pd.DataFrame(list(self.rows()), columns=list(COLUMNS))
 
+    def write(self, path: str | Path, drawn: Any = None) -> None:
+        """Write the operations, or a Gantt chart; see ``Result.write_schedule``.
+
+        ``drawn``: what the chart is of, with its title; default: this schedule.
+        """
+        write_form(path, COLUMNS, self.rows(), self if drawn is None else drawn)
+
     def write_csv(self, path: str | Path) -> None:
         """Write the operations to a CSV file, one a line, under a header line."""
-        _write_csv(path, COLUMNS, self.rows())
+        write_csv(path, COLUMNS, self.rows())
 
     def __str__(self) -> str:
         """Table for people: a line a job, start-end on every machine."""
@@ -99,10 +106,10 @@ class Order:
     permutation: tuple[int, ...]
     names: Names = NO_NAMES
 
-    def write_csv(self, path: str | Path) -> None:
-        """Write (position, job) to a CSV file, one a line, under a header line."""
-        jobs = map(self.names.job, self.permutation)
-        _write_csv(path, COLUMNS[:2], enumerate(jobs))
+    def write(self, path: str | Path, drawn: Any = None) -> None:
+        """Write (position, job) as ``Schedule.write`` does; there is no chart."""
+        rows = enumerate(map(self.names.job, self.permutation))
+        write_form(path, COLUMNS[:2], rows, None)
 
     def __str__(self) -> str:
         """Table for people: a line a job."""
@@ -117,13 +124,6 @@ def table_of(problem: Problem[Any], permutation: tuple[int, ...]) -> Schedule | 
     if isinstance(problem, Scheduled):
         return problem.schedule(permutation)
     return Order(permutation, names_of(problem))
-
-
-def _write_csv(path: str | Path, columns: Iterable[str], rows: Iterable[Any]) -> None:
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,72 +1,32 @@
 """What is given to ``solve``, ``submit``, ``resume`` and ``heuristic``: checked."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from dpbb.errors import InstanceError, OptionError
-from dpbb.options import (
-    Heuristics,
-    ProgressStyle,
-    SolveOptions,
-    TreeOptions,
-    Verbosity,
-    kinds,
-)
+from dpbb.heuristics import heuristics_of
+from dpbb.options import Heuristics, ProgressStyle, SolveOptions, Verbosity, kinds
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import (
-    Encodable,
-    HasHeuristics,
-    PartOfSequence,
-    Problem,
-    bound_of,
-    check_numbers,
-    cost_of,
-    part_of,
-    whole_of,
-)
+from dpbb.problem import Encodable, Problem, check_numbers, cost_of, part_of, whole_of
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
 from dpbb.text.labels import NO_NAMES, names_of
-from dpbb.tree.branching import refusal
+from dpbb.tree.branching import refusal, rules_of, tree_of
 
 JOB_LISTS = ("initial", "root_order")
 """Options whose jobs may be given by their names."""
 
 
-def with_ends(
-    problem: Problem[Any], front: Iterable[Any], back: Iterable[Any]
-) -> Problem[Any]:
-    """Return a problem with jobs that stay at its ends, given by number or name.
-
-    Raises
-    ------
-    OptionError
-        There is no job of a name; or the problem has no ends to give.
-    InstanceError
-        See ``PartOfSequence.with_ends``.
-    """
-    names = names_of(problem)
-    given = names.numbers(front, "front"), names.numbers(back, "back")
-    if not any(given):
-        return problem
-    if not isinstance(problem, PartOfSequence):
-        raise OptionError(
-            f"front, back: expected a problem whose sequences may have given ends, "
-            f"such as a flow shop, got one of kind {problem.name!r}"
-        )
-    return problem.with_ends(*given)
-
-
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
-    """Return options that give jobs by their numbers alone.
+    """Return options that give jobs by their numbers alone, and the branching rule.
 
     OptionError: there is no job of a name, or the jobs are no permutation.
     """
-    names, changed = names_of(problem), dict[str, Any]()
+    names = names_of(problem)
+    changed: dict[str, Any] = {"branching": options.branching or rules_of(problem)[0]}
     if options.initial is not None:
         jobs = names.numbers(options.initial, "initial")
         changed["initial"] = part_of(problem, jobs, "initial")
@@ -111,9 +71,7 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
                 f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
             )
     any_ub = 0  # whether there is one for MinBranch is asked below
-    own = bound_of(problem)
-    tree = TreeOptions(options.branching, any_ub, own, options.root_order)
-    reason = refusal(problem, tree)
+    reason = refusal(problem, tree_of(problem, options, any_ub))
     if reason is not None:
         raise OptionError(reason)
     if options.initial is not None:
@@ -130,12 +88,11 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
         )
     if options.certificate is not None or options.checkpoint is not None:
         _check_encoding(problem)
-    named = problem.heuristics if isinstance(problem, HasHeuristics) else ()
+    named = heuristics_of(problem).heuristics
     kinds.one_of(*Heuristics, *named).check(options.heuristics, "heuristics")
-    none = options.heuristics == Heuristics.NONE
-    if none or not isinstance(problem, HasHeuristics):
+    if options.heuristics == Heuristics.NONE:
         given = (options.initial, options.upper_bound, options.cutoff)
-        options.tree(None if given == (None, None, None) else 0, own)
+        tree_of(problem, options, None if given == (None, None, None) else any_ub)
 
 
 def _check_encoding(problem: Problem[Any]) -> None:

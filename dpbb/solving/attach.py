@@ -51,12 +51,12 @@ def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -
     Examples
     --------
     >>> run = dpbb.attach("3f2a", client)  # doctest: +SKIP
-    >>> run.snapshot().makespan  # doctest: +SKIP
+    >>> run.snapshot().value  # doctest: +SKIP
     """
     from dpbb.cluster.client.open import attach_run
 
     kinds.name("the name of a run").check(run_id, "run_id")
-    given = kinds.optional(kinds.text("FILE", "a path")).check(
+    given = kinds.optional(kinds.path("FILE", "a path")).check(
         optima_file, "optima_file"
     )
     path = None if given is None else Path(given)

@@ -14,20 +14,22 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.client.which import placed
 from dpbb.cluster.storage.checkpoint_folder import check_new, resumed_id
-from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.format import from_bytes, to_bytes
-from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.format import from_bytes
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.snapshot import WAITING_S, RunState, Snapshot
 from dpbb.engines.registry import explain_engines, is_replaced
 from dpbb.errors import (
     ClusterError,
     DpbbError,
     EngineUnavailable,
+    Interrupted,
     OptionError,
     UnwrittenError,
 )
 from dpbb.flowshop.family import read_problem
+from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import (
     AUTO_BOUND,
@@ -47,6 +49,7 @@ from dpbb.problem import (
     bound_of,
     instance_name_of,
     with_bound,
+    with_ends,
 )
 from dpbb.progress import Progress
 from dpbb.result import Improvement, Result, Termination
@@ -57,11 +60,11 @@ from dpbb.solving.arguments import (
     numbered,
     shown_by,
     style_of,
-    with_ends,
 )
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
-from dpbb.solving.plan import Plan, run_options, uncut_text
+from dpbb.solving.interrupt import interruptible
+from dpbb.solving.plan import Plan, run_options
 from dpbb.solving.start import make_plan
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
@@ -105,22 +108,28 @@ class Call:
 
     Attributes
     ----------
+    given
+        A client to explore with; None: there is none yet.
     starting
         The client of the embedded cluster; None: there is none.
     detached
         Nobody stays until the end of the run.
     waited_s
         For the cluster, so far.
-    former
-        Where the next tree from below goes on; None: there was no tree yet.
-    spec_opened
-        The last run.
+    run_ids
+        Names of the runs so far, one for each tree.
     answered
         Set when there is a schedule, or will be none before the tree.
     choice
         Estimates what the tree takes with other bounds; None: not, or not any more.
     better
         The bound for which the run was stopped.
+    interrupted
+        Whether somebody has pressed Ctrl-C.
+    here
+        Whether this process explores, without a cluster.
+    unwanted
+        Set when nobody waits for the embedded cluster any more.
     """
 
     problem: Problem[Any]
@@ -129,33 +138,33 @@ class Call:
     progress: Progress
     should_stop: Callable[[], bool]
     began: float
+    given: Any = None
     engine: str | None = None
     stopping: bool = False
     embedded: bool = False
     starting: Future[Any] | None = None
     detached: bool = False
     waited_s: float = 0.0
-    former: Checkpoint | None = None
-    spec_opened: RunSpec | None = None
+    run_ids: list[RunId] = field(default_factory=list)
     answered: Event = field(default_factory=Event)
     choice: BoundChoice | None = None
     better: str | None = None
+    interrupted: Callable[[], bool] = lambda: False
+
+    here: bool = field(init=False)
+    unwanted: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
         kinds.FUNCTION.check(self.should_stop, "should_stop")
+        self.here = self.options.workers == 0
 
-    @property
-    def here(self) -> bool:
-        """Whether this process explores, without a cluster."""
-        return self.options.workers == 0
-
-    def client(self, given: Any) -> AbstractContextManager[Future[Any]]:
+    def client(self) -> AbstractContextManager[Future[Any]]:
         """Get a client, in a thread while the heuristics run."""
         if self.here:
             self._choose_engine()
             return nullcontext(_done(None))
-        if given is not None:
-            return _background(lambda: nullcontext(given))
+        if self.given is not None:
+            return _background(lambda: nullcontext(self.given))
         address, limit = self.options.scheduler, self.options.time_limit_s
         if address is not None:
             return self._background(lambda: _connect(address, limit))
@@ -170,17 +179,14 @@ class Call:
         short = limit is not None and limit <= SHORT_S
         if not sure:
             self._choose_engine()
-        unwanted = Event()
-        with self._background(
-            lambda: self._start(unwanted), at_once=not short
-        ) as starting:
+        with self._background(self._start, at_once=not short) as starting:
             self.starting = starting
             if sure and not short:
                 self._choose_engine()
             try:
                 yield starting
             finally:
-                unwanted.set()
+                self.unwanted.set()
 
     @contextmanager
     def _background(
@@ -227,11 +233,11 @@ class Call:
         return tree_of(self.problem, self.options, self.problem.trivial_ub)
 
     @contextmanager
-    def _start(self, unwanted: Event) -> Iterator[Any]:
+    def _start(self) -> Iterator[Any]:
         limit = self.options.time_limit_s
         end = math.inf if limit is None else self.began + limit
         if end - time.monotonic() < LEAST_START_S and self.may_end_early:
-            unwanted.wait()
+            self.unwanted.wait()
             raise ClusterError("expected time for a cluster to start in, got none")
         from dpbb.cluster.local import embedded_cluster
 
@@ -240,7 +246,7 @@ class Call:
             threads=self.options.threads,
             engine=str(self.options.engine),
             warm_up=(self.problem, self._warm_up_tree()),
-            unwanted=unwanted.is_set,
+            unwanted=self.unwanted.is_set,
             # other processes may begin at once, this one's imports may not
             launched=lambda: self.answered.wait(HEAD_START_S),
         )
@@ -255,6 +261,13 @@ class Call:
             self.answered.set()
         if plan.proved or plan.within_gap:
             return plan
+        if self._stays_here(plan):
+            self.here = True
+            self.unwanted.set()
+            if self.engine in (None, EngineName.GPU):
+                self._choose_engine()
+            if self.options.strategy is Strategy.AUTO:
+                return plan
         if self.options.strategy is Strategy.AUTO:
             self.progress.waiting("an estimate of the tree")
         strategy, why = chosen_strategy(
@@ -272,6 +285,19 @@ class Call:
             self._begin_choice(plan)
         return plan
 
+    def _stays_here(self, plan: Plan) -> bool:
+        """Whether the tree is so small that it is over before a cluster is there."""
+        options, starting = self.options, self.starting
+        return (
+            plan.small
+            and starting is not None
+            and not starting.done()
+            and not self.detached
+            and not options.all_optima
+            and options.checkpoint is None
+            and options.engine in (EngineName.AUTO, EngineName.CPU)
+        )
+
     def _begin_choice(self, plan: Plan) -> None:
         """Begin to estimate what the tree takes with other bounds, if that can be."""
         from dpbb.solving.bound_choice import BoundChoice, obstacle
@@ -281,6 +307,29 @@ class Call:
             self.progress.note(f"bound {bound_of(plan.problem)}: {why}")
             return
         self.choice = BoundChoice(plan, self.engine)
+
+    def say(self, text: str) -> None:
+        """Tell people something, if it is anything."""
+        if text:
+            self.progress.note(text)
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Stop at Ctrl-C, and say so at the end; see ``done``."""
+        asked = self.should_stop
+        with interruptible(self.progress.alert) as self.interrupted:
+            self.should_stop = lambda: self.interrupted() or asked()
+            yield
+
+    def done(self, result: Result) -> Result:
+        """Show the result of the call and return it.
+
+        Interrupted: somebody pressed Ctrl-C; it has the result.
+        """
+        self.progress.done(result)
+        if self.interrupted():
+            raise Interrupted(result)
+        return result
 
     @contextmanager
     def choosing(self) -> Iterator[None]:
@@ -304,7 +353,6 @@ class Call:
                 should_stop=self.should_stop,
                 tree_waits=waits,
                 on_note=self.progress.waiting,
-                on_bound=lambda bound: self.progress.note(uncut_text(bound)),
                 device=device,
             )
         except (EngineUnavailable, RuntimeError, MemoryError) as error:
@@ -407,29 +455,22 @@ class Call:
         self, plan: Plan, outcome: Outcome, result: Result, snapshot: Snapshot | None
     ) -> tuple[Plan, Result | None]:
         """Take the end of a tree: what to explore next, or the result of the call."""
-        spec = self.spec_opened
-        if spec is None:
-            raise ValueError("expected the end of a tree, got one that nobody opened")
         if self.better is not None and self._begins_anew(outcome):
+            plan = plan.with_found(outcome, result)
             plan = replace(
-                plan.with_found(outcome, result),
+                plan,
                 problem=with_bound(plan.problem, self.better),
+                earlier=plan.earlier.of_no_node,
             )
-            tree, ub = replace(spec.tree, bound=self.better), outcome.ub
-            spec = replace(spec, problem=plan.problem, tree=tree)
             self.better, self.stopping = None, False
         elif plan.goes_on_after(outcome, result):
             plan = plan.after(outcome, result)
             what = f"nothing is below {plan.lower_bound}"
             if not outcome.exhausted:
                 what = f"the tree is too large: half the step, as {what}"
-            if (below := plan.upper_bound) is None:
-                raise ValueError("expected another tree from below, got none")
-            ub = below
-            self.progress.note(f"from below: {what}; looking below {ub}")
+            self.progress.note(f"from below: {what}; looking below {plan.upper_bound}")
         else:
             return plan, self.end(result, snapshot)
-        self.former = Checkpoint.of_new_tree(spec, outcome, ub)
         early = self.early(plan)
         return plan, None if early is None else self.end(early, snapshot)
 
@@ -442,7 +483,7 @@ class Call:
         """Open the run; awaitable if the client is asynchronous."""
         if self.embedded and self.engine is None:
             self._choose_engine()
-        elif self.engine is None and self.former is None:
+        elif self.engine is None and not self.run_ids:
             tree = self._warm_up_tree()
             why = explain_engines(str(self.options.engine), self.problem, tree)
             self.progress.note(f"engine {why}")
@@ -456,9 +497,9 @@ class Call:
         if self.progress.part_of:
             request = {**spec.request, "part_of": dict(self.progress.part_of)}
             spec = replace(spec, request=request)
-        self.spec_opened = spec
-        if spec.options.checkpoint is not None and self.former is None:
+        if spec.options.checkpoint is not None and not self.run_ids:
             self.progress.note(f"checkpoints {spec.options.checkpoint}")
+        self.run_ids.append(spec.run_id)
 
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
@@ -472,7 +513,8 @@ class Call:
             from dpbb.solving.here import RunHere
 
             before = None if saved is None else from_bytes(saved, problem=self.problem)
-            return RunHere(spec, self.options.threads or 1, make_result, before)
+            threads = 1 if self.options.workers == 0 else physical_cores()
+            return RunHere(spec, self.options.threads or threads, make_result, before)
         from dpbb.cluster.client.open import submit_run
 
         return submit_run(
@@ -485,7 +527,7 @@ class Call:
 
     def note_page(self, run: Run) -> None:
         """Say where the run is shown."""
-        if run.dashboard is not None and self.former is None:
+        if run.dashboard is not None and len(self.run_ids) == 1:
             self.progress.note(f"dashboard {run.dashboard}")
 
     def optima_file(self) -> OptimaFile | None:
@@ -496,16 +538,15 @@ class Call:
         return None if path is None else OptimaFile(Path(path), self.problem)
 
     def opened(self, plan: Plan, now: float) -> float:
-        """When the run was opened, if it is opened now: its first tree counts."""
-        return now if self.former is None else now - self.former.seconds
+        """When the run was opened, if it is opened now."""
+        return now
 
     def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
         """Return the run to open, and the state that it goes on from, if any."""
         spec = replace(plan.spec(now, engine), options=self.run_options(plan))
-        if self.former is None:
-            return spec, None
-        run_id = resumed_id(self.former.spec.run_id)
-        return replace(spec, run_id=run_id), to_bytes(self.former)
+        if self.run_ids:  # its checkpoints go on in the same folder
+            spec = replace(spec, run_id=resumed_id(self.run_ids[-1]))
+        return spec, None
 
     def run_options(self, plan: Plan) -> RunOptions:
         """Return the options of the run; paths are absolute where its scheduler is."""
@@ -518,10 +559,9 @@ class Call:
 
     def look(self, plan: Plan, snapshot: Snapshot) -> bool:
         """Show the state of the run; True, once, if it is to be stopped."""
-        if plan.step is None:
-            self.progress.update(snapshot)
-        elif snapshot.state is not RunState.FINISHED:  # another tree may follow
-            self.progress.update(plan.step.shown_on(snapshot))
+        # at the end of one from below another tree may follow
+        if plan.step is None or snapshot.state is not RunState.FINISHED:
+            self.progress.update(plan.earlier.shown_on(snapshot))
         if self.stopping:
             return False
         self.stopping = self.should_stop() or self._is_better_anew(snapshot)
@@ -569,6 +609,7 @@ def make_call(
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
     check_engine(chosen)
+    client, chosen, where = placed(client, chosen)
     problem = with_ends(read_problem(instance), *ends)
     bound = chosen.bound
     if bound == AUTO_BOUND:  # until it is chosen
@@ -584,7 +625,10 @@ def make_call(
     if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
         check_new(chosen.checkpoint)
     shown = shown_by(progress, chosen)
-    return Call(problem, instance_name_of(problem), chosen, shown, should_stop, began)
+    name = instance_name_of(problem)
+    call = Call(problem, name, chosen, shown, should_stop, began, client)
+    call.say(where)
+    return call
 
 
 @contextmanager

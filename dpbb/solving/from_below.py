@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dpbb.coordination.snapshot import Snapshot
+from dpbb.options import kinds
 
 FACTOR = 8.0
 """How many times larger than the last the next tree is to be."""
@@ -46,17 +46,12 @@ class Step:
         The tree's upper bound is ``proved + width``, unless less is known to be enough.
     nodes
         Decomposed nodes of the last exhausted tree; 0 before the first.
-    decomposed, leaves, units
-        Nodes and units of all trees before this one.
     """
 
     number: int
     proved: int
     width: int = 1
     nodes: int = 0
-    decomposed: int = 0
-    leaves: int = 0
-    units: int = 0
 
     @property
     def upper_bound(self) -> int:
@@ -68,35 +63,19 @@ class Step:
         """Decomposed nodes after which it is given up; None: the least step is not."""
         return None if self.width == 1 else max(FREE_NODES, PATIENCE * self.nodes)
 
-    def after(
-        self, ub: int, *, exhausted: bool, decomposed: int, leaves: int, units: int
-    ) -> Step:
+    def after(self, ub: int, *, exhausted: bool, decomposed: int) -> Step:
         """Return the step after a tree that found no schedule below its upper bound.
 
         ``exhausted``: or it was given up.
         """
-        total = replace(
-            self,
-            number=self.number + 1,
-            decomposed=self.decomposed + decomposed,
-            leaves=self.leaves + leaves,
-            units=self.units + units,
-        )
+        number, width = self.number + 1, ub - self.proved
         if not exhausted:
-            return replace(total, width=max(1, (ub - self.proved) // 2))
-        width = next_width(ub - self.proved, self.nodes, decomposed)
-        return replace(total, proved=ub, width=width, nodes=max(1, decomposed))
-
-    def raised(self, bound: int) -> Step:
-        """Return the step where no schedule is below ``bound``, as others proved."""
-        return replace(self, proved=max(self.proved, bound))
-
-    def shown_on(self, snapshot: Snapshot) -> Snapshot:
-        """Return the state of the tree with the nodes of those before it."""
-        return replace(
-            snapshot,
-            decomposed=snapshot.decomposed + self.decomposed,
-            leaves=snapshot.leaves + self.leaves,
+            return replace(self, number=number, width=max(1, width // 2))
+        return Step(
+            number,
+            proved=ub,
+            width=next_width(width, self.nodes, decomposed),
+            nodes=max(1, decomposed),
         )
 
     def to_json(self) -> dict[str, int]:
@@ -105,8 +84,9 @@ class Step:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Step:
-        """Inverse of ``to_json``."""
-        return cls(**values)
+        """Inverse of ``to_json``; OptionError: they are no such values."""
+        made: Step = kinds.record(cls).check(values, "step")
+        return made
 
 
 def next_width(width: int, before: int, nodes: int) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import replace
-from threading import RLock
+from threading import RLock, Thread
 
 from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.cluster.worker.sessions import SeatSessions
@@ -26,6 +26,9 @@ from dpbb.result import Result, Termination
 
 SEAT = SeatId("here")
 FOR_EVER_S = 1e9
+
+END_S = 0.25
+"""Seconds that the seat has after the end of the run: it may be compiling."""
 
 
 class RunHere:
@@ -51,27 +54,38 @@ class RunHere:
         self._coordinator = Coordinator(spec, now=time.monotonic(), saved=saved)
         self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))
         self._lock = RLock()  # the coordinator: the caller's thread and the seat's
-        self._pool = ThreadPoolExecutor(1, "dpbb-here")
         self.control = SeatControl()
-        self._exploring = self._pool.submit(self._explore)
+        self._exploring: Future[None] = Future()
+        Thread(target=self._run, name="dpbb-here", daemon=True).start()
 
     def __enter__(self) -> RunHere:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if not self._exploring.done():
-            self.stop()
-        self._pool.shutdown()
+        self.stop()
+        while not self._over(END_S):
+            pass
         self._sessions.close()
 
     def stream(self, interval_s: float) -> Iterator[Snapshot]:
         """Snapshots at intervals, and a last one at the end."""
-        while not wait([self._exploring], interval_s).done:
+        while not self._over(interval_s):
             with self._lock:
                 snapshot = self._coordinator.snapshot(time.monotonic())
             yield snapshot
-        self._exploring.result()
-        yield self._coordinator.snapshot(time.monotonic())
+        if wait([self._exploring], END_S).done:
+            self._exploring.result()
+        with self._lock:
+            snapshot = self._coordinator.snapshot(time.monotonic())
+        yield snapshot
+
+    def _over(self, most_s: float) -> bool:
+        """Wait so long for the end, and look at the limits, as the seat may compile."""
+        if wait([self._exploring], most_s).done:
+            return True
+        with self._lock:
+            self._coordinator.tick(time.monotonic())
+        return self._coordinator.finished
 
     def stop(self) -> None:
         """End the run soon."""
@@ -90,6 +104,14 @@ class RunHere:
         return self._make_result(self.outcome())
 
     # -- the seat -------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self._explore()
+        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+            self._exploring.set_exception(error)
+        else:
+            self._exploring.set_result(None)
 
     def _explore(self) -> None:
         coordinator, spec = self._coordinator, self._spec
@@ -115,7 +137,8 @@ class RunHere:
             self._coordinator.tick(time.monotonic())
             if self._coordinator.nudges():
                 self.control.hint(ub=None, report_now=True)
-        return SeatStatus.OPEN
+            over = self._coordinator.finished  # nobody waited while it compiled
+        return SeatStatus.CLOSED if over else SeatStatus.OPEN
 
     def report(self, report: Report) -> Order:
         """See ``Link``."""

@@ -9,18 +9,21 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import OptionError
+from dpbb.cluster.client.which import which_cluster
+from dpbb.errors import Interrupted, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.heuristics import DEVICES
+from dpbb.heuristics import heuristics_of
 from dpbb.options import OPTIONS, Heuristics, SolveOptions, kinds
-from dpbb.problem import HasHeuristics, StartSearch, instance_name_of, proving_bound
+from dpbb.problem import StartSearch, instance_name_of, proving_bound, with_ends
 from dpbb.result import Termination
 from dpbb.solving.arguments import check_client, check_fit, numbered, shown_by, style_of
-from dpbb.solving.plan import Plan, uncut_text
+from dpbb.solving.interrupt import interruptible
+from dpbb.solving.plan import Plan
 from dpbb.solving.start import searched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dpbb.options.derived import StyleName
     from dpbb.progress import Progress
@@ -34,6 +37,8 @@ def heuristic(
     instance: Any,  # names, paths, tables, instances, problems
     method: str = Heuristics.AUTO,
     *,
+    front: Iterable[Any] = (),
+    back: Iterable[Any] = (),
     time_limit_s: float | None = None,
     device: str = "cpu",
     threads: int | None = None,
@@ -50,14 +55,14 @@ def heuristic(
 
     Parameters
     ----------
-    instance
+    instance, front, back
         As in ``solve``.
     method
         Name of a heuristic that the problem has (of flow shops: the rows of
         ``dpbb.flowshop.heuristics.HEURISTICS``), or ``"auto"``: what does best.
     time_limit_s
-        Seconds to search; default: 10, or as long as ``iterations`` take. What is
-        compiled on the first use after an installation comes on top.
+        Seconds from the call to its end, with what is compiled on the first use after
+        an installation; default: 10, or as long as ``iterations`` take.
     device
         ``"cpu"`` or ``"gpu"``; with ``auto`` what has no function for a GPU uses the
         cores.
@@ -72,7 +77,8 @@ def heuristic(
         A permutation to start from.
     client, scheduler
         A ``distributed.Client``, or the address of a scheduler: searches with seeds
-        that count on from ``seed`` are spread over its workers.
+        that count on from ``seed`` are spread over its workers. Default: as in
+        ``solve``, but for a cluster of its own.
     starts
         How many of them; default: as many as the workers run side by side.
     progress, should_stop
@@ -81,8 +87,8 @@ def heuristic(
     Returns
     -------
     Result
-        With the schedule, the trajectory and a lower bound: the root's, or of beams
-        that were never cut. Its status is optimal where the bound proves it.
+        With the schedule, the trajectory and the root's lower bound. Its status is
+        optimal where that bound proves it.
 
     Raises
     ------
@@ -92,6 +98,8 @@ def heuristic(
         ``device="gpu"`` without one.
     ClusterError
         Nobody answers at ``scheduler``.
+    Interrupted
+        Somebody pressed Ctrl-C; see ``solve``.
 
     Examples
     --------
@@ -114,17 +122,14 @@ def heuristic(
     iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
     starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
     check_client(client, options)
-    if starts is not None and client is None and scheduler is None:
+    which = which_cluster(client, options.scheduler)
+    if starts is not None and not which.is_one:
         raise OptionError(
             f"starts: expected together with client or scheduler, got {starts} alone"
         )
-    problem = read_problem(instance)
-    if not isinstance(problem, HasHeuristics):
-        raise OptionError(
-            f"instance: expected a problem that has heuristics, got one of kind "
-            f"{problem.name!r}"
-        )
-    kinds.one_of(*Heuristics, *problem.heuristics).check(method, "method")
+    problem = with_ends(read_problem(instance), front, back)
+    searcher = heuristics_of(problem)
+    kinds.one_of(*Heuristics, *searcher.heuristics).check(method, "method")
     options = numbered(problem, options)
     check_fit(problem, options)
     plan = Plan(
@@ -135,39 +140,48 @@ def heuristic(
     search = StartSearch(
         method,
         time_limit_s=limit,
+        end=None if limit == math.inf else began + limit,
         threads=options.threads,
         seed=options.seed,
         iterations=iterations,
         device=device,
         initial=options.initial,
         lower_bound=plan.root_bound,
-        should_stop=should_stop,
     )
     with closing(shown_by(progress, options)) as shown, ExitStack() as stack:
-        if scheduler is not None:
+        interrupted = stack.enter_context(interruptible(shown.alert))
+
+        def stops() -> bool:
+            return interrupted() or should_stop()
+
+        if which.why:
+            shown.note(f"cluster {which}")
+        client = which.client
+        if which.scheduler is not None:
             from dpbb.cluster.client.connect import connect
 
-            client = stack.enter_context(connect(scheduler))
-        run = problem.first_incumbent
+            client = stack.enter_context(connect(which.scheduler))
+        run = searcher.first_incumbent
         if client is not None:
             from dpbb.flowshop.heuristics.spread import spread
 
-            run = partial(spread, client, problem, starts=starts)
+            run = partial(spread, client, searcher, starts=starts)
         plan = searched(
             plan,
-            replace(search, on_note=shown.waiting),
+            replace(search, on_note=shown.waiting, should_stop=stops),
             run,
             on_incumbent=lambda step, bound: shown.incumbent(
                 step.seconds, step.value, bound
             ),
-            on_bound=lambda bound: shown.note(uncut_text(bound)),
         )
         late = time.monotonic() - began >= limit
         end = Termination.TIME_LIMIT if late else Termination.DONE
         if plan.proved:
             end = Termination.EXHAUSTED
-        elif should_stop():
+        elif stops():
             end = Termination.STOPPED
         result = plan.result_without_tree(end)
         shown.done(result)
+        if interrupted():
+            raise Interrupted(result)
         return result

@@ -25,6 +25,7 @@ from dpbb.options import (
     RunOptions,
     SolveOptions,
     Tuning,
+    kinds,
 )
 from dpbb.problem import (
     Problem,
@@ -35,6 +36,7 @@ from dpbb.problem import (
     wholes_of,
 )
 from dpbb.result import Improvement, Proof, ProvedBound, Result, Status, Termination
+from dpbb.solving.earlier import NOTHING, Earlier
 from dpbb.solving.from_below import Step
 from dpbb.text.labels import names_of
 from dpbb.tree.branching import tree_of
@@ -55,9 +57,20 @@ def run_options(options: SolveOptions) -> RunOptions:
     return found
 
 
-def uncut_text(bound: int) -> str:
-    """Say what an uncut beam has shown, for people."""
-    return f"nothing is below {bound}: a beam left no node out"
+_COST = kinds.whole(-kinds.LARGEST)
+_REQUEST = {
+    "seconds": kinds.plain(float),
+    "root_bound": _COST,
+    "makespan": kinds.optional(_COST),
+    "permutation": kinds.optional(kinds.permutation()),
+}
+"""What a request has of a plan as it is."""
+
+
+def _records(made: type, request: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    """Return a list of records of a request; OptionError: it is none."""
+    values = kinds.plain(list).check(request.get(name, []), name)
+    return tuple(kinds.record(made).check(one, name) for one in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +91,17 @@ class Plan:
         How it was found, in seconds since ``began``.
     step
         With the strategy from below: the tree to explore next; None: the one tree.
-    uncut
-        No permutation costs less, as heuristics have shown that left nothing out: uncut
-        beams; None: they have shown nothing.
+    small
+        A heuristic left nothing out below the schedule: so the tree there is small.
     bounds
         What trees from below have proved.
     before
         Result of the last tree, where another one follows.
+    earlier
+        Sums over the trees before this one.
+    resumed
+        ``time.monotonic()`` when the call went on from a checkpoint: its time limit
+        counts from then; None: from ``began``.
     """
 
     problem: Problem[Any]
@@ -96,32 +113,25 @@ class Plan:
     permutation: tuple[int, ...] | None = None
     trajectory: tuple[Improvement, ...] = ()
     step: Step | None = None
-    uncut: int | None = None
+    small: bool = False
     bounds: tuple[ProvedBound, ...] = ()
     before: Result | None = None
+    earlier: Earlier = NOTHING
+    resumed: float | None = None
 
     @property
     def lower_bound(self) -> int:
-        """No schedule is below, as the root says, a beam, or a tree from below."""
-        proved = self.root_bound if self.step is None else self.step.proved
-        return proved if self.uncut is None else max(proved, self.uncut)
-
-    @property
-    def _proved_by_trees(self) -> int:
-        """What a certificate could say: the root's bound, or of a tree from below."""
+        """No schedule is below, as the root says, or a tree from below."""
         return self.bounds[-1].value if self.bounds else self.root_bound
 
     @property
     def proved(self) -> bool:
         """Whether the lower bound proves the schedule optimal and no tree is wanted.
 
-        A cutoff asks for its tree, and all optima are only found in one; of an uncut
-        beam there is no certificate.
+        A cutoff asks for its tree, and all optima are only found in one.
         """
         options = self.options
         wanted = options.cutoff is not None or options.all_optima
-        if options.certificate is not None:
-            wanted |= self.lower_bound > self._proved_by_trees
         return (
             not wanted
             and self.makespan is not None
@@ -158,7 +168,8 @@ class Plan:
     def seconds_left(self, now: float) -> float | None:
         """Time that is left of the limit, perhaps negative; None without a limit."""
         limit = self.options.time_limit_s
-        return None if limit is None else self.began + limit - now
+        since = self.began if self.resumed is None else self.resumed
+        return None if limit is None else since + limit - now
 
     def spec(self, now: float, engine: str | None = None) -> RunSpec:
         """Return the run that explores the tree.
@@ -182,8 +193,7 @@ class Plan:
             permutation=self.permutation,
             time_limit_s=self.seconds_left(now),
             certificate=options.certificate is not None,
-            proved_bound=None if self.step is None else self._proved_by_trees,
-            uncut_bound=self.uncut,
+            proved_bound=None if self.step is None else self.lower_bound,
             request=self.to_request(now),
         )
 
@@ -192,9 +202,8 @@ class Plan:
         steps = [[step.seconds, step.value, step.source] for step in self.trajectory]
         given = self.options.to_mapping()
         options = {name: given[name] for name, row in OPTIONS.items() if row.stored}
-        for name in ("certificate", "optima_file"):  # for those who go on elsewhere
-            if options[name] is not None:
-                options[name] = str(Path(options[name]).absolute())
+        if self.options.certificate is not None:  # for those who attach elsewhere
+            options["certificate"] = str(Path(self.options.certificate).absolute())
         return {
             "options": options,
             "seconds": now - self.began,
@@ -202,9 +211,9 @@ class Plan:
             "makespan": self.makespan,
             "permutation": self.permutation,
             "trajectory": steps,
-            "uncut": self.uncut,
             "step": None if self.step is None else self.step.to_json(),
             "bounds": [[one.seconds, one.value, one.decomposed] for one in self.bounds],
+            "earlier": self.earlier.to_json(),
         }
 
     @classmethod
@@ -225,22 +234,26 @@ class Plan:
             From ``to_request``.
         options
             Default: those of the request.
+
+        Raises
+        ------
+        OptionError
+            It is not from ``to_request``.
         """
         if options is None:
             options = SolveOptions.from_mapping(request["options"])
-        jobs, step = request["permutation"], request.get("step")
+        known = {n: kind.check(request.get(n), n) for n, kind in _REQUEST.items()}
+        step = request.get("step")
         return cls(
             problem=problem,
             name=name,
             options=options,
-            began=opened - request["seconds"],
-            root_bound=request["root_bound"],
-            makespan=request["makespan"],
-            permutation=None if jobs is None else tuple(jobs),
-            trajectory=tuple(Improvement(*one) for one in request["trajectory"]),
+            began=opened - known.pop("seconds"),
+            **known,
+            trajectory=_records(Improvement, request, "trajectory"),
             step=None if step is None else Step.from_json(step),
-            uncut=request.get("uncut"),  # older ones do not have it
-            bounds=tuple(ProvedBound(*one) for one in request.get("bounds", ())),
+            bounds=_records(ProvedBound, request, "bounds"),
+            earlier=Earlier.of_request(request),
         )
 
     def node_limit(self) -> int | None:
@@ -248,7 +261,7 @@ class Plan:
         limits = [self.options.node_limit]
         if self.step is not None:
             if limits[0] is not None:
-                limits[0] = max(1, limits[0] - self.step.decomposed)
+                limits[0] = max(1, limits[0] - self.earlier.decomposed)
             limits.append(self.step.node_limit)
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -276,23 +289,20 @@ class Plan:
             self.upper_bound,
             exhausted=outcome.exhausted,
             decomposed=outcome.counters.decomposed,
-            leaves=outcome.counters.leaves,
-            units=outcome.units,
         )
-        return replace(plan, step=step.raised(plan.lower_bound))
+        return replace(plan, step=step)
 
     def with_found(self, outcome: Outcome, result: Result) -> Plan:
         """Return the plan with what its tree has found; another one follows."""
-        plan = replace(self, before=result).with_uncut(outcome.uncut_bound)
+        plan = replace(
+            self,
+            before=result,
+            earlier=Earlier.of(result),
+            trajectory=result.trajectory,
+        )
         if outcome.value is None:
             return plan
         return replace(plan, makespan=outcome.value, permutation=outcome.permutation)
-
-    def with_uncut(self, bound: int | None) -> Plan:
-        """Return the plan with a lower bound of an uncut beam, if it is better."""
-        if bound is None or (self.uncut is not None and bound <= self.uncut):
-            return self
-        return replace(self, uncut=bound)
 
     def result(
         self, outcome: Outcome, *, opened: float, engine: str | None = None
@@ -321,13 +331,11 @@ class Plan:
             "trajectory": tuple(trajectory),
             "bounds": self.bounds,
         }
-        if self.step is not None:
-            if outcome.exhausted:
-                seconds = outcome.seconds + opened - self.began
-                proved = ProvedBound(seconds, outcome.lower_bound, known["decomposed"])
-                known["bounds"] = (*self.bounds, proved)
-            for name in ("decomposed", "leaves", "units"):
-                known[name] += getattr(self.step, name)
+        if self.step is not None and outcome.exhausted:
+            seconds = outcome.seconds + opened - self.began
+            proved = ProvedBound(seconds, outcome.lower_bound, known["decomposed"])
+            known["bounds"] = (*self.bounds, proved)
+        known = self.earlier.added_to(known)
         makespan, permutation = outcome.value, outcome.permutation
         bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
         if outcome.exhausted:
@@ -335,10 +343,8 @@ class Plan:
             if makespan is not None and makespan > bound:
                 # Known from elsewhere, above the upper bound: nothing is proved of it.
                 makespan, permutation, optima = None, None, None
-        else:
-            plan = self.with_uncut(outcome.uncut_bound)
-            if bound <= plan.lower_bound:
-                bound, proof = plan.lower_bound, plan.proof_of_bound
+        elif bound <= self.lower_bound:
+            bound, proof = self.lower_bound, self.proof_of_bound
         if self.options.all_optima:
             known["n_optima"] = 0 if makespan is None else outcome.n_optima
             known["optima"] = (
@@ -367,10 +373,8 @@ class Plan:
     @property
     def proof_of_bound(self) -> Proof:
         """How ``lower_bound`` was obtained."""
-        proved = self._proved_by_trees
-        if self.lower_bound > proved:
-            return Proof.UNCUT_BEAM
-        return Proof.CUTOFF_EXHAUSTED if proved > self.root_bound else Proof.ROOT_BOUND
+        by_tree = self.lower_bound > self.root_bound
+        return Proof.CUTOFF_EXHAUSTED if by_tree else Proof.ROOT_BOUND
 
     def _result(
         self,

@@ -1,6 +1,5 @@
 """From a checkpoint to a run that goes on: which options may change, and which not."""
 
-import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,20 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from dpbb.cluster.client.optima_file import OptimaFile
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.cluster.storage.checkpoint_folder import (
+    folder_of,
+    load_checkpoint,
+    resumed_id,
+)
+from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
 from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunSpec
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
 from dpbb.options.rows import Resumed
 from dpbb.problem import Problem, root_bound
+from dpbb.result import Result
 from dpbb.solving.arguments import numbered
 from dpbb.solving.call import Call
+from dpbb.solving.earlier import Earlier
 from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -33,34 +36,28 @@ class ResumedCall(Call):
     def plan(self) -> Plan:
         """Return the plan of the run as it was; no heuristics."""
         saved = self._saved
-        now = time.monotonic()
-        request: Mapping[str, Any] = saved.spec.request or {
-            "seconds": 0.0,
-            "root_bound": root_bound(self.problem),
-            "makespan": None,
-            "permutation": None,
-            "trajectory": [],
-        }
-        plan = Plan.from_request(
-            self.problem,
-            self.name,
-            request,
-            opened=now - saved.seconds,
-            options=self.options,
-        )
+        plan = plan_before(saved, self.options)
+        if saved.spec.certificate and self.options.certificate is None:
+            self.progress.note("no certificate: name a file again (certificate)")
+        if saved.first_optimum and self.options.optima_file is None:
+            self.progress.note(
+                f"the first {saved.first_optimum:,} optimal permutations are in the "
+                "run's file alone: name it again (optima_file)"
+            )
+        sums = sums_of(saved)
         self.progress.note(
-            f"resumed after {saved.seconds:.0f} s: {len(saved.units)} units, "
-            f"{saved.counters.nodes:,} nodes so far"
+            f"resumed after {sums['seconds']:.0f} s: {len(saved.units)} units, "
+            f"{sums['decomposed'] + sums['leaves']:,} nodes so far"
         )
-        return plan
+        return replace(plan, resumed=self.began)
 
     def opened(self, plan: Plan, now: float) -> float:
         """See ``Call.opened``: as if the run had never been interrupted."""
-        return now - (self.former or self._saved).seconds
+        return now if self.run_ids else now - self._saved.seconds
 
     def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
         """Return the run that goes on, and its state."""
-        if self.former is not None:  # another tree, from below
+        if self.run_ids:  # another tree, from below
             return Call.spec(self, plan, now, engine)
         saved, options = self._saved, self.options
         ub = saved.ub
@@ -71,7 +68,6 @@ class ResumedCall(Call):
                 f"upper_bound: expected at most {saved.ub - options.all_optima}, which "
                 f"the run has reached already, got {options.upper_bound}"
             )
-        limit = options.time_limit_s
         spec = replace(
             saved.spec,
             run_id=resumed_id(saved.spec.run_id),
@@ -80,7 +76,7 @@ class ResumedCall(Call):
             engine=engine,
             upper_bound=min(saved.cutoff, ub),
             permutation=options.initial,
-            time_limit_s=None if limit is None else self.began + limit - now,
+            time_limit_s=plan.seconds_left(now),
             request=plan.to_request(self.opened(plan, now)),
         )
         return spec, to_bytes(saved)
@@ -90,14 +86,36 @@ class ResumedCall(Call):
         """A run that goes on is opened whatever its limit."""
         return False
 
-    def early(self, plan: Plan) -> None:
+    def early(self, plan: Plan) -> Result | None:
         """Nothing ends a run before it goes on; see ``Call.early``."""
+        return Call.early(self, plan) if self.run_ids else None
 
     @property
     def _saved(self) -> Checkpoint:
         if self.saved is None:
             raise ValueError("expected a checkpoint")
         return self.saved
+
+
+def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
+    """Return the plan of a run as it was, with other options.
+
+    Raises
+    ------
+    CheckpointError, OptionError
+        What the checkpoint says of it cannot be.
+    """
+    spec = saved.spec
+    request: Mapping[str, Any] = spec.request or {
+        "seconds": 0.0,
+        "root_bound": root_bound(spec.problem),
+    }
+    opened = time.monotonic() - saved.seconds
+    plan = Plan.from_request(
+        spec.problem, spec.instance, request, opened=opened, options=options
+    )
+    check_incumbent(spec.problem, plan.makespan, plan.permutation)
+    return plan
 
 
 def _check_file(
@@ -135,6 +153,25 @@ def options_before(saved: Checkpoint) -> SolveOptions:
     )
 
 
+def seconds_of(saved: Checkpoint) -> float:
+    """Return the seconds of all trees so far, and of the heuristics before them."""
+    before: float = saved.spec.request.get("seconds", 0.0)
+    return before + saved.seconds
+
+
+def sums_of(saved: Checkpoint) -> dict[str, Any]:
+    """Return what the call took so far, by the names of ``Result``."""
+    last = {
+        "decomposed": saved.counters.decomposed,
+        "leaves": saved.counters.leaves,
+        "explore_seconds": saved.explore_s,
+        "gpu_seconds": saved.gpu_s,
+        "energy_j": saved.energy_j,
+    }
+    earlier = Earlier.of_request(saved.spec.request)
+    return {**earlier.added_to(last), "seconds": seconds_of(saved)}
+
+
 def strategy_before(saved: Checkpoint) -> Strategy:
     """Return what a run goes on as: one tree, or one of those from below."""
     below = saved.spec.request.get("step") is not None
@@ -159,12 +196,14 @@ def read_saved(
         raise CheckpointError(
             f"{path}: expected a run that had not failed, got: {saved.error}"
         )
-    fixed = options_before(saved)
-    if fixed.replace(**changes).workers == 0:  # files of a run are its cluster's
-        fixed = fixed.replace(checkpoint=None, optima_file=None)
-    elif "://" not in path and Path(path).is_dir():  # it may have been moved
-        fixed = fixed.replace(checkpoint=path)
+    try:
+        fixed = options_before(saved)
+        plan_before(saved, fixed)
+    except OptionError as error:
+        raise CheckpointError(f"{path}: {error}") from error
     options = numbered(saved.spec.problem, fixed.replace(**changes))
+    if options.workers != 0 and "checkpoint" not in changes:
+        options = options.replace(checkpoint=folder_of(path))
     old_values, new_values = fixed.to_mapping(), options.to_mapping()
     for name, row in OPTIONS.items():
         old, new = old_values[name], new_values[name]
@@ -190,13 +229,7 @@ def read_saved(
         )
     for name in ("certificate", "optima_file"):
         journal = options.certificate if name == "optima_file" else None
-        try:
-            _check_file(name, saved, options, source, journal)
-        except OptionError as error:
-            if name in changes:
-                raise
-            logger.warning("the run goes on without its file: %s", error)
-            options = options.replace(**dict[str, Any]({name: None}))
+        _check_file(name, saved, options, source, journal)
     if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
         options = options.replace(engine=EngineName.REFERENCE)
     return saved, options

@@ -5,17 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from dpbb.heuristics import heuristics_of
 from dpbb.options import Heuristics, SolveOptions
-from dpbb.problem import (
-    HasHeuristics,
-    Incumbent,
-    Problem,
-    StartSearch,
-    cost_of,
-    proving_bound,
-)
+from dpbb.problem import Incumbent, Problem, StartSearch, proving_bound
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
 
@@ -36,7 +28,6 @@ def make_plan(
     tree_waits: Callable[[], bool] = lambda: False,
     device: str = "cpu",
     on_note: Callable[[str], None] = lambda _text: None,
-    on_bound: Callable[[int], None] = lambda _bound: None,
 ) -> Plan:
     """Run the start heuristics.
 
@@ -53,8 +44,6 @@ def make_plan(
     """
     bound = proving_bound(problem)
     plan = Plan(problem, name, options, began, bound)
-    if not isinstance(problem, HasHeuristics):
-        return _with_initial(plan)
     now = time.monotonic()
     left = plan.seconds_left(now)
     limit, wait = _times(options, left)
@@ -75,13 +64,8 @@ def make_plan(
         tree_waits=tree_waits,
         on_note=on_note,
     )
-    return searched(
-        plan,
-        search,
-        problem.first_incumbent,
-        on_incumbent=on_incumbent,
-        on_bound=on_bound,
-    )
+    first = heuristics_of(problem).first_incumbent
+    return searched(plan, search, first, on_incumbent=on_incumbent)
 
 
 def searched(
@@ -90,16 +74,15 @@ def searched(
     run: Callable[[StartSearch], Incumbent | None],
     *,
     on_incumbent: Callable[[Improvement, int], None],
-    on_bound: Callable[[int], None],
 ) -> Plan:
-    """Return the plan with what a search finds, and perhaps proves.
+    """Return the plan with what a search finds.
 
     Parameters
     ----------
     run
         Runs the search: it gets one that tells what it finds, and ends when that is
         good enough.
-    on_incumbent, on_bound
+    on_incumbent
         As of ``make_plan``.
     """
     steps: list[Improvement] = []
@@ -109,29 +92,20 @@ def searched(
         steps.append(Improvement(seconds, incumbent.value, incumbent.source))
         on_incumbent(steps[-1], plan.lower_bound)
 
-    def bounded(value: int) -> None:
-        nonlocal plan
-        if value > plan.lower_bound:
-            plan = plan.with_uncut(value)
-            on_bound(value)
-
     def enough() -> bool:
         known = steps[-1].value if steps else None
         return replace(plan, makespan=known).within_gap or search.should_stop()
 
-    best = run(
-        replace(search, on_improvement=found, on_bound=bounded, should_stop=enough)
-    )
+    best = run(replace(search, on_improvement=found, should_stop=enough))
     if best is None:
         return plan
-    plan = replace(
+    return replace(
         plan,
         makespan=best.value,
         permutation=tuple(best.permutation.tolist()),
         trajectory=tuple(steps),
+        small=best.proved,
     )
-    proved = best.proved and best.value > plan.root_bound
-    return plan.with_uncut(best.value) if proved else plan
 
 
 def _times(
@@ -150,13 +124,3 @@ def _times(
     if given is not None:
         return min(given, left), left
     return None, 0.75 * left
-
-
-def _with_initial(plan: Plan) -> Plan:
-    """Plan of a problem that there are no heuristics for."""
-    jobs = plan.options.initial
-    if jobs is None:
-        return plan
-    value = cost_of(plan.problem, np.array(jobs, dtype=np.intp))
-    steps = (Improvement(time.monotonic() - plan.began, value, "initial"),)
-    return replace(plan, makespan=value, permutation=jobs, trajectory=steps)

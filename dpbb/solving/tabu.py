@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.cluster.client.connect import connect
+from dpbb.cluster.client.which import which_cluster
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.spread import n_tasks, results
-from dpbb.flowshop.heuristics.tabu.gpu import Shape
 from dpbb.flowshop.heuristics.tabu.search import (
     DEVICES,
     MOST_GENERATIONS,
@@ -42,7 +42,6 @@ def tabu_search(
     client: Any = None,
     scheduler: str | None = None,
     threads: int | None = None,
-    shape: Shape | None = None,
 ) -> TabuResult:
     """Improve a schedule by tabu search over swaps or insertions.
 
@@ -81,11 +80,9 @@ def tabu_search(
         ``"cpu"``, ``"gpu"``, or ``"auto"``: a GPU if there is one. Same trajectories.
     client, scheduler
         A ``distributed.Client``, or the address of a scheduler: the starts are spread
-        over the workers.
+        over the workers. Default: as in ``solve``, but for a cluster of its own.
     threads
         Of the CPU; default: all physical cores.
-    shape
-        How the GPU's kernel is launched, for measurements.
 
     Raises
     ------
@@ -115,16 +112,17 @@ def tabu_search(
         generations=generations,
         device=device,
         threads=threads,
-        shape=shape,
         fastest=sharing is None,
     )
-    if client is None and scheduler is None:
+    which = which_cluster(client, scheduler)
+    client = which.client
+    if not which.is_one:
         return run(starts)
     # the rules travel once a task: some kilobytes of times
     job = partial(_numbered, partial(run, threads=threads or 1))
     with ExitStack() as stack:
         if client is None:
-            client = stack.enter_context(connect(str(scheduler)))
+            client = stack.enter_context(connect(str(which.scheduler)))
         parts = np.array_split(
             starts, min(len(starts), n_tasks(client, per_thread=device != "gpu"))
         )

@@ -1,19 +1,24 @@
-"""Files to write to: whether that is possible, and whole or not at all."""
+"""Files: read if they are not too large; written if possible, whole or not at all."""
 
 import errno
 import fcntl
 import os
 import platform
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
+from typing import BinaryIO
 
 from dpbb.errors import DpbbError, OptionError
 
 _NUMBERED = re.compile(r"(.+)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
+
+MOST_BYTES = 2**27
+"""Of a file that is read as a whole."""
 
 _noted: ContextVar[list[str | Path] | None] = ContextVar("_noted", default=None)
 """Files and folders that the block of ``noting`` has read."""
@@ -35,6 +40,51 @@ def noted(path: Path) -> Path:
     if known is not None:
         known.append(path)
     return path
+
+
+def check_readable(path: Path, most: int = MOST_BYTES) -> Path:
+    """Return a file that is about to be read; see ``noting``.
+
+    OSError: it is not there, it might never end (a pipe, a device), or it has more than
+    ``most`` bytes.
+    """
+    about = noted(path).stat()
+    if stat.S_ISDIR(about.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(errno.EINVAL, "a pipe or device, not a regular file", str(path))
+    if about.st_size > most:
+        raise OSError(errno.EFBIG, too_large(about.st_size, most), str(path))
+    return path
+
+
+def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return what is in a file; OSError: see ``check_readable``."""
+    with check_readable(path, most).open("rb") as file:
+        return read_stream(file, most)
+
+
+def read_stream(stream: BinaryIO, most: int = MOST_BYTES) -> bytes:
+    """Return all that a stream has; OSError: that is more than ``most`` bytes."""
+    content = stream.read(most + 1)
+    if len(content) > most:  # of some files of the system the size is not known
+        raise OSError(errno.EFBIG, too_large(None, most))
+    return content
+
+
+def too_large(size: int | None, most: int) -> str:
+    """Say that something has more bytes than are read."""
+    found = "more" if size is None else f"{size:,} bytes"
+    return f"{found}, at most {most:,} bytes are read"
+
+
+def known_suffix(path: str | Path, name: str, allowed: Sequence[str]) -> str:
+    """Return what a file's name ends in, in small letters; OptionError: another."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in allowed:
+        known = ", ".join(filter(None, allowed))
+        raise OptionError(f"{name}: expected a file ending in {known}, got {path}")
+    return suffix
 
 
 def file_and_index(name: str) -> tuple[str, int | None]:

@@ -42,10 +42,11 @@ def tree_of(
 ) -> TreeOptions:
     """Return what the tree of a problem with these options depends on.
 
-    Of problems with equal jobs it is of rule version 2, unless all optima are wanted,
-    and copies come right after the first of them in root order.
+    Without a rule it is the first of ``rules_of``. Of problems with equal jobs it is of
+    rule version 2, unless all optima are wanted, and copies come right after the first
+    of them in root order.
     """
-    tree = options.tree(ub, bound_of(problem))
+    tree = options.tree(ub, bound_of(problem), rules_of(problem)[0])
     kinds = None if options.all_optima else kinds_of(problem)
     if kinds is None:
         return tree
@@ -100,7 +101,10 @@ def refusal(problem: Problem[Any], tree: TreeOptions) -> str | None:
 
 
 def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
-    """Return the rules that fit the sides that a problem branches on."""
+    """Return the rules that fit the sides that a problem branches on.
+
+    The first is taken where none is given.
+    """
     sides = sides_of(problem)
     if len(sides) == len(SIDES):
         return tuple(BranchingRule)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.errors import InvariantError
 from dpbb.tree.factoradic import n_leaves
 
 if TYPE_CHECKING:
@@ -27,6 +28,36 @@ def closed_leaves(closed: NDArray[np.int64]) -> int:
         int(closed[depth]) * n_leaves(n_jobs - int(depth))
         for depth in np.flatnonzero(closed)
     )
+
+
+def decomposed_nodes(begun: NDArray[np.int64], *ended: NDArray[np.int64]) -> int:
+    """Return how many nodes were decomposed, which roots and ends determine.
+
+    At each depth d the nodes that did not end were decomposed, D[d] of them, and each
+    gave n - d children, so D[d] = (n - d + 1) D[d - 1] + begun[d] - ended[d].
+
+    Parameters
+    ----------
+    begun, *ended : ndarray of int64, shape (n_jobs + 1,)
+        Roots at each depth, and the subtrees that were closed, remain or left.
+
+    Raises
+    ------
+    InvariantError
+        They are not of one tree: some D[d] < 0, or a leaf would be decomposed.
+    """
+    n_jobs = len(begun) - 1
+    here = total = 0  # Python ints: a lie may be near 2**63, where arrays would wrap
+    rows = zip(begun.tolist(), *(some.tolist() for some in ended), strict=True)
+    for depth, (first, *rest) in enumerate(rows):
+        here = here * (n_jobs - depth + 1) + first - sum(rest)
+        total += here
+        if here < 0 or (here and depth >= n_jobs - 1):
+            raise InvariantError(
+                f"expected subtrees of one tree, got {here} decomposed nodes at depth "
+                f"{depth} of {n_jobs} jobs"
+            )
+    return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)

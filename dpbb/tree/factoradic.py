@@ -11,11 +11,25 @@ from functools import cache
 
 import gmpy2
 
+from dpbb.errors import shown
+
+MOST_BITS = 14_000
+"""A number of fewer bits has fewer than 4,300 decimal digits."""
+
 
 @cache
 def n_leaves(n_jobs: int) -> int:
     """Return n_jobs!, the number of leaves below a node with n_jobs unscheduled."""
     return int(gmpy2.fac(n_jobs))
+
+
+def leaves_text(count: int) -> str:
+    """Return a number of leaves as text, which ``int(text, 0)`` reads.
+
+    Python writes no decimal number of more than 4,300 digits, as 1,550! has: those are
+    hexadecimal.
+    """
+    return str(count) if count.bit_length() < MOST_BITS else hex(count)
 
 
 def digits_of_leaf(n_jobs: int, leaf: int) -> tuple[int, ...]:
@@ -24,7 +38,7 @@ def digits_of_leaf(n_jobs: int, leaf: int) -> tuple[int, ...]:
     Returns ``v[i] < n - i``; the last digit is always 0.
     """
     if not 0 <= leaf < n_leaves(n_jobs):
-        raise ValueError(f"expected a leaf index in [0, {n_jobs}!), got {leaf}")
+        raise ValueError(f"expected a leaf index in [0, {n_jobs}!), got {shown(leaf)}")
     rest = gmpy2.mpz(leaf)
     digits = [0] * n_jobs
     for radix in range(1, n_jobs + 1):  # least significant digit first

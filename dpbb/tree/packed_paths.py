@@ -1,9 +1,8 @@
-"""Compiled work on millions of packed paths, one after the other.
+"""Compiled work on packed paths, one after the other.
 
-A seat may hold millions of roots. As a table of digits those are a gigabyte that every
-question goes through; packed (``dpbb.tree.packing``) they are a few bytes each, and a
-path differs from the one before in few digits. So each of these goes over the paths
-once and keeps the digits of one.
+A seat may hold millions of roots. Packed (``dpbb.tree.packing``) they are a few bytes
+each, and a path differs from the one before in few digits. So each of these goes over
+the paths once and keeps the digits of one.
 """
 
 from __future__ import annotations
@@ -14,19 +13,25 @@ from numpy.typing import NDArray
 from dpbb.kernels.compiling import entry, int64
 from dpbb.tree.packing import Narrow, Packed
 
-FINE, DAMAGED, OUT_OF_ORDER, OUT_OF_RANGE = range(4)
+FINE, OUT_OF_ORDER, OUT_OF_RANGE = range(3)
 """What ``survey`` finds of a row."""
+
+LONGEST = 1 << 16
+"""No path is longer."""
 
 
 @entry
 def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
-    """Check packed paths that came from outside; sum up their trailing zero digits.
+    """Check order and digits of paths; sum up their trailing zero digits.
+
+    A root of depth d ends before the next begins iff the first digit in which the next
+    one's path differs is larger and lies above depth d.
 
     Returns
     -------
     verdict, row, zeros : int
-        FINE, or what is wrong with which row: its lengths, its order, a digit of it.
-        Of ordered, disjoint paths also their trailing zeros (invariant I4).
+        FINE, or what is wrong with which row: its order, or a digit of it. Of ordered,
+        disjoint paths also their trailing zeros (invariant I4).
     """
     depths, shared, tails = paths
     path = np.zeros(n_jobs + 1, np.int64)
@@ -34,11 +39,6 @@ def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
     before, at, total = int64(0), int64(0), int64(0)
     for row in range(len(depths)):
         depth, keeps = int64(depths[row]), int64(shared[row])
-        if depth >= max(n_jobs, 1) or keeps > depth or keeps > before:
-            return DAMAGED, row, 0
-        if at + depth - keeps > len(tails) or (row == 0 and keeps):
-            return DAMAGED, row, 0
-        # it begins after the one before has ended
         if row and (keeps in (depth, before) or int64(tails[at]) <= path[keeps]):
             return OUT_OF_ORDER, row, 0
         for level in range(keeps, depth):
@@ -50,8 +50,6 @@ def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
             at += 1
         total += run[depth]
         before = depth
-    if at != len(tails):
-        return DAMAGED, len(depths) - 1, 0
     return FINE, 0, total
 
 
@@ -147,48 +145,35 @@ def touch_cells(
 
 
 @entry
-def spread(paths: Packed, rows: NDArray[np.int64], digits: NDArray[np.uint16]) -> None:
-    """Write some of checked, packed paths as a table of digits, padded with zeros.
+def spread(paths: Packed, digits: NDArray[np.uint16]) -> None:
+    """Write paths as a table of digits, padded with zeros.
 
     Parameters
     ----------
-    paths
-        What ``survey`` has found fine.
-    rows : ndarray of int64, shape (k,)
-        Which of them, ascending.
-    digits : ndarray of uint16, shape (k, w)
+    digits : ndarray of uint16, shape (r, w)
         The table, to be filled.
     """
     depths, shared, tails = paths
-    width, at, done = digits.shape[1], int64(0), int64(0)
-    path = np.zeros(65536, np.uint16)
+    at = int64(0)
     for row in range(len(depths)):
-        if done == len(rows):
-            return
-        depth = int64(depths[row])
-        for level in range(int64(shared[row]), depth):
-            path[level] = tails[at]
+        keeps, depth = int64(shared[row]), int64(depths[row])
+        for level in range(keeps):
+            digits[row, level] = digits[row - 1, level]
+        for level in range(keeps, depth):
+            digits[row, level] = tails[at]
             at += 1
-        if row == rows[done]:
-            for level in range(depth):
-                digits[done, level] = path[level]
-            for level in range(depth, width):
-                digits[done, level] = 0
-            done += 1
+        for level in range(depth, digits.shape[1]):
+            digits[row, level] = 0
 
 
 @entry
 def gather(
-    depths: NDArray[np.uint16],
-    digits: NDArray[np.uint16],
-    shared: Narrow,
-    tails: Narrow,
+    depths: Narrow, digits: NDArray[np.uint16], shared: Narrow, tails: Narrow
 ) -> int:
-    """Pack a table of digits (``dpbb.tree.packing.pack``); length of the tails.
+    """Pack a table of digits; return the length of the tails.
 
     Parameters
     ----------
-    depths : ndarray of uint16, shape (r,)
     digits : ndarray of uint16, shape (r, w)
         Ordered, disjoint paths: each differs from the one before.
     shared, tails
@@ -212,7 +197,7 @@ def gather(
 def select(
     paths: Packed, rows: NDArray[np.int64], taken_shared: Narrow, taken_tails: Narrow
 ) -> int:
-    """Take some of checked, packed paths, packed again; length of their tails.
+    """Take some paths, packed again; return the length of their tails.
 
     Parameters
     ----------
@@ -223,7 +208,7 @@ def select(
     """
     depths, shared, tails = paths
     at, done, filled = int64(0), int64(0), int64(0)
-    path = np.zeros(65536, np.uint16)
+    path = np.empty(LONGEST, np.uint16)
     alike = int64(0)  # so many first digits are those of the path taken last
     for row in range(len(depths)):
         if done == len(rows):
@@ -245,7 +230,7 @@ def select(
 
 @entry
 def merge(paths: Packed, others: Packed, both: Packed) -> int:
-    """Put two sets of packed paths in order, packed; length of their tails.
+    """Put two sets of paths in order; return the length of their tails.
 
     Parameters
     ----------
@@ -264,7 +249,7 @@ def merge(paths: Packed, others: Packed, both: Packed) -> int:
     depths, shared, tails = paths
     other_depths, other_shared, other_tails = others
     all_depths, all_shared, all_tails = both
-    path = np.zeros((2, 65536), np.uint16)
+    path = np.empty((2, LONGEST), np.uint16)
     alike = np.zeros(2, np.int64)  # digits shared with the path that was written last
     rows, ats = np.full(2, -1, np.int64), np.zeros(2, np.int64)
     n_rows = np.array([len(depths), len(other_depths)])
@@ -314,10 +299,11 @@ def merge(paths: Packed, others: Packed, both: Packed) -> int:
 def prepare() -> None:
     """Compile what reports and lost leases need, so that the first need not wait."""
     none, cells = np.zeros(0, np.uint8), np.zeros(2, np.int64)
-    paths = Packed(none, none, none)
+    paths, table = Packed(none, none, none), np.zeros((0, 1), np.uint16)
     survey(paths, 1)
     find_homes(paths, paths, cells[:0])
     touch_cells(paths, np.ones(1), 0.0, cells)
-    spread(paths, cells[:0], np.zeros((0, 1), np.uint16))
+    spread(paths, table)
+    gather(none, table, none, none)
     select(paths, cells[:0], none, none)
     merge(paths, paths, paths)

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dpbb as package
 from dpbb.errors import ClusterError, EngineUnavailable, InstanceError, OptionError
 
 SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", "/dev/zero"),
+        ("evaluate", "ta001", "/dev/zero"),
+        ("solve", "ta001", "--initial", "/dev/zero"),
+        ("solve", "ta001", "--config", "/dev/zero"),
+        ("campaign", "ta001", "-o", "{}", "--schedules", "/dev/zero"),
+        ("plot", "/dev/zero", "--output", "{}.png"),
+        ("jobshop", "info", "/dev/zero"),
+        ("jobshop", "evaluate", "ta01", "/dev/zero"),
+    ],
+)
+def test_what_never_ends_is_not_read(dpbb, tmp_path, words):
+    ran = dpbb(*(word.format(tmp_path / "out") for word in words))
+    assert ran.code == 2
+    assert "/dev/zero" in ran.err
+    assert "a pipe or device" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -29,6 +52,10 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("-q", "solve", "ta001"), "-q: expected the command first"),
         (("--verison", "solve", "ta001"), "did you mean --version"),
         (("bench", "-q", "gpu"), "-q: expected the command first; see dpbb bench -"),
+        (
+            ("bench", "cpu", "--json", "no/x.json"),
+            "--json: expected a file that can be",
+        ),
         (
             ("jobshop", "evaluate", "ta01", "x", "--outptu", "y"),
             "did you mean --output?); see dpbb jobshop evaluate --help",
@@ -58,6 +85,10 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("solve", "ta001", "--optima-file", "x"), "expected together with all_optima"),
         (("solve", "ta001", "--config", "no.toml"), "expected a readable TOML file"),
         (("solve", "ta001", "--output", "no/dir/s.csv"), "--output: expected a file"),
+        (("solve", "ta001", "--output", "s.doc"), "--output: expected a file ending"),
+        (("resume", "x", "--output", "s.json"), "--output: expected a file ending in"),
+        (("heuristic", "ta001", "--output", "s.gz"), "--output: expected a file endin"),
+        (("evaluate", "ta001", "0", "--output", "s.x"), "--output: expected a file en"),
         (
             ("solve", "ta001", "--branching", "minbranch", "--heuristics", "none"),
             "branching_ub: expected a value, as minbranch compares bounds with it",

@@ -12,8 +12,11 @@ import time
 
 import pytest
 
+from dpbb.campaign.report import FORMS
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError
+from dpbb.options import OPTIONS
+from dpbb.result.written import PICTURES
 
 TREE = ("ta029", "--upper-bound", "2237", "--heuristics", "none")
 NODES = (13_440_016, 84)
@@ -65,6 +68,15 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, 
     assert not list((tmp_path / "two/checkpoints").iterdir())
 
 
+def test_help_has_what_a_campaign_takes_and_a_report_writes(dpbb):
+    words = dpbb("campaign", "report", "--help").out.split()
+    flags = {word.strip("[],") for word in words if word.strip("[").startswith("--")}
+    assert {row.flag for row in OPTIONS.values()} - flags == {
+        *("--checkpoint", "--certificate", "--all-optima", "--optima-file")
+    }
+    assert not {*FORMS, *PICTURES} - {w.strip(",") for w in words}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -80,6 +92,9 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, 
         (("ta001", "--all-optima"), "all_optima: expected with one instance (dpbb s"),
         (("ta001", "--certificate", "x"), "certificate: expected none, it is the"),
         (("ta001", "--schedules", "no.csv"), "--schedules: expected a CSV table"),
+        (("ta001", "--workers", "0"), "workers: expected at least 1 with checkpoint"),
+        (("ta001", "ta031", "--initial", "1 0"), "ta001: initial: expected 20 jobs"),
+        (("ta001", "--cutoff", "9", "--hint"), "at most one of them, got 1279 and 9"),
     ],
 )
 def test_bad_input_leaves_no_folder_behind(dpbb, tmp_path, words, said):

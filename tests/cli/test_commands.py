@@ -47,6 +47,37 @@ def test_info_as_json(dpbb, shop):
     assert facts["lb1_root"] <= facts["lb1_children"] <= 9
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", "{}"),
+        ("info", "{}", "--json"),
+        ("evaluate", "{}", "0 1 2"),
+        ("estimate", "{}", "--seconds", "0.1", "--upper-bound", "9"),
+        ("heuristic", "{}", "--iterations", "1"),
+        ("solve", "{}", "--workers", "0"),
+    ],
+)
+def test_what_a_table_was_taken_for_is_told(dpbb, shop, words):
+    ran = dpbb(*(word.format(shop) for word in words))
+    assert ran.code in (0, 3)
+    assert f"{shop}: 3 jobs x 2 machines\n" in ran.err
+    assert f"{shop}:" not in ran.out
+
+
+@pytest.mark.parametrize("flag", ["--quiet", "--log-json"])
+def test_nothing_is_told_where_only_a_result_is_asked_for(dpbb, shop, flag):
+    ran = dpbb("solve", shop, "--workers", "0", flag, "--json")
+    assert json.loads(ran.out)["makespan"]
+    assert [
+        json.loads(line) for line in ran.err.splitlines()
+    ] == [] or flag != "--quiet"
+
+
+def test_nothing_is_told_of_a_benchmark_instance(dpbb):
+    assert dpbb("info", "ta022").err == ""
+
+
 @pytest.mark.parametrize("command", ["info", "heuristic", "solve"])
 def test_a_file_that_is_not_utf8_is_said_to_be_read_as_what(dpbb, tmp_path, command):
     (tmp_path / "shop.csv").write_bytes("job,cut\nTür,3\nb,2\n".encode("latin-1"))

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+import subprocess
+import sys
 
 import pytest
 from distributed import Client, LocalCluster
 
 import dpbb as package
 from dpbb import progress
-from dpbb.errors import ClusterError
+from dpbb.cluster.client.which import VARIABLES
+from dpbb.errors import ClusterError, SchedulerLostError
 from tests.cluster.support import permutations_of, wait_until
+from tests.processes import dask_processes
 
 pytestmark = pytest.mark.cluster
 
@@ -76,7 +81,7 @@ def test_stop_and_save_and_resume(dpbb, address, tmp_path):
     ran = dpbb("save", run_id)
     assert "checkpoint-000001.dpbb in" in ran.out
     ran = dpbb("save", run_id, tmp_path / "nothing" / "saved.dpbb")
-    assert ran.code == 1
+    assert ran.code == 2
     assert "nothing/saved.dpbb: No such file or directory" in ran.err
     assert not (tmp_path / "nothing").exists()
     ran = dpbb("stop", run_id, "--json")
@@ -88,6 +93,22 @@ def test_stop_and_save_and_resume(dpbb, address, tmp_path):
     assert json.loads(ran.out)["seconds"] > 1
     ran = dpbb("resume", folder, "--branching", "front")
     assert (ran.code, "branching: expected minmin" in ran.err) == (2, True)
+
+
+def test_stop_says_that_the_state_was_not_saved(dpbb, address, tmp_path):
+    """What was found is there all the same; where nothing can go on is an error."""
+    folder = tmp_path / "run"
+    run_id = submit(
+        dpbb, "ta056", "--cutoff", "3679", "--engine", "cpu", "--checkpoint", folder
+    )
+    with Client(address) as client:
+        wait_until(lambda: explored(client, run_id))
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    ran = dpbb("stop", run_id, "--json")
+    assert ran.code == 1
+    assert json.loads(ran.out)["termination"] == "stopped"
+    assert str(folder) in ran.err
 
 
 def test_ctrl_c_leaves_the_run(dpbb, address, monkeypatch):
@@ -108,6 +129,55 @@ def test_ctrl_c_leaves_the_run(dpbb, address, monkeypatch):
         with package.attach(run_id, client) as run:
             run.stop()
             assert run.result().termination == "stopped"
+
+
+def test_a_scheduler_that_dies_is_an_error_without_a_traceback(dpbb):
+    with dask_processes(0) as processes:
+        wait_until(lambda: dpbb("list", "--scheduler", processes.address).code == 0)
+        tree = ("ta056", "--cutoff", "3679", "--engine", "cpu")
+        run_id = submit(dpbb, *tree, "--scheduler", processes.address)
+        command = ["attach", run_id, "--scheduler", processes.address]
+        attached = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "dpbb", *command, "--progress", "plain"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert attached.stderr.readline()  # it waits for a worker, and says so
+        processes.end(processes.scheduler)
+        _, err = attached.communicate(timeout=60)
+    assert attached.returncode == 5
+    last = err.splitlines()[-1]
+    assert last.startswith("dpbb: error: ")
+    assert processes.address in last
+    assert "Traceback" not in err
+
+
+def test_a_scheduler_that_died_is_named_whatever_is_asked(dpbb):
+    """A client that waits for it to come back gives up in the end."""
+    with dask_processes(0) as processes:
+        wait_until(lambda: dpbb("list", "--scheduler", processes.address).code == 0)
+        with Client(processes.address, timeout=5, set_as_default=False) as client:
+            processes.end(processes.scheduler)
+            with pytest.raises(SchedulerLostError, match=processes.address):
+                package.runs(client)
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_every_command_uses_the_variables(dpbb, cluster, name, monkeypatch, tmp_path):
+    """And says which cluster it is, where there could be another one."""
+    monkeypatch.setenv(name, cluster.scheduler_address)
+    tree = ("ta016", "--cutoff", "1397", "--engine", "cpu")
+    line = f"cluster {cluster.scheduler_address}: ${name}"
+    ran = dpbb("solve", *tree, "--progress", "plain", "--checkpoint", tmp_path / "run")
+    assert (ran.code, line in ran.err) == (0, True), ran.err
+    ran = dpbb("resume", tmp_path / "run", "--progress", "plain")
+    assert (ran.code, line in ran.err) == (0, True), ran.err
+    ran = dpbb("campaign", *tree, "-o", tmp_path / "campaign")
+    assert (ran.code, line in ran.err) == (0, True), ran.err
+    ran = dpbb("heuristic", "ta016", "--iterations", "1", "--progress", "plain")
+    assert (ran.code, line in ran.err) == (0, True), ran.err
+    run_id = submit(dpbb, *tree)
+    assert json.loads(dpbb("attach", run_id, "--json").out)["decomposed"] == 1_586
 
 
 def test_unknown_runs_and_schedulers_are_named(dpbb, address, monkeypatch):

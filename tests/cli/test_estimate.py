@@ -27,13 +27,14 @@ def test_estimate_as_json(dpbb):
     assert values["times"][0]["what"] == "cpu engine, 1 thread"
 
 
-def test_estimate_of_a_file_needs_an_upper_bound(dpbb, tmp_path):
+def test_estimate_of_a_file_makes_an_upper_bound(dpbb, tmp_path):
     shop = tmp_path / "shop.csv"
     shop.write_text("job,cut,weld\ndoor,3,2\nframe,1,4\npanel,2,2\n")
-    ran = dpbb("estimate", shop)
-    assert (ran.code, ran.out) == (2, "")
-    assert "upper_bound: expected the makespan of a known schedule" in ran.err
-    assert dpbb("estimate", shop, "--upper-bound", 10).code == 0
+    values = json.loads(dpbb("estimate", shop, "--json").out)
+    assert values["upper_bound"] == 9  # by Johnson's rule
+    assert values["source"].startswith("by ")
+    given = json.loads(dpbb("estimate", shop, "--upper-bound", 11, "--json").out)
+    assert (given["upper_bound"], given["source"]) == (11, "")
 
 
 def test_bad_options_are_refused(dpbb):

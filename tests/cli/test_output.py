@@ -184,7 +184,7 @@ READERS = {
     "start": ("heuristic", "shop.csv", "--initial", "start", "--output"),
     "shop.csv": ("submit", "shop.csv", "--scheduler", "tcp://h:1", "--certificate"),
     "named": ("solve", "shop.csv", "--config", "names", "--output"),
-    "VFR10_5_1_Gap.txt": ("heuristic", "VFR10_5_1", "--data", ".", "--output"),
+    "VFR10_5_1_Gap.txt": ("solve", "VFR10_5_1", "--data", ".", "--certificate"),
     "plan.html": ("plot", "plan.html", "--output"),
     "toml": ("submit", "shop.csv", "--config", "toml", "--certificate"),
 }

@@ -11,6 +11,7 @@ import pytest
 from dpbb.cluster.local import embedded_cluster
 from dpbb.result import Result
 from dpbb.text.labels import Names
+from tests.conftest import GOLDEN
 from tests.unit.result.test_result import KEYS
 
 pytestmark = pytest.mark.cluster
@@ -19,8 +20,8 @@ TREE = ("--heuristics", "neh")
 """A first schedule that leaves the proof to the tree."""
 
 
-def golden(shared, instance, ub, rule):
-    with (shared / "golden" / "tree_sizes.csv").open() as file:
+def golden(instance, ub, rule):
+    with (GOLDEN / "tree_sizes.csv").open() as file:
         for row in csv.DictReader(file):
             key = (row["instance"], int(row["ub"]), row["rule"])
             if key == (instance, ub, rule):
@@ -56,10 +57,9 @@ def test_summary_says_how_the_proof_was_obtained(dpbb, tmp_path):
     assert rows[-1].endswith(",1359")
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("rule", ["minmin", "minbranch"])
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_cutoff_explores_the_golden_tree(dpbb, shared, rule, engine):
+def test_cutoff_explores_the_golden_tree(dpbb, rule, engine):
     """No heuristic, no schedule, exact counts: nothing is below the cutoff."""
     ran = dpbb(
         "solve", "ta003", "--cutoff", 1081, "--branching", rule, "--engine", engine,
@@ -67,9 +67,7 @@ def test_cutoff_explores_the_golden_tree(dpbb, shared, rule, engine):
     )  # fmt: skip
     values = json.loads(ran.out)
     assert ran.code == 0
-    assert (values["decomposed"], values["leaves"]) == golden(
-        shared, "ta003", 1081, rule
-    )
+    assert (values["decomposed"], values["leaves"]) == golden("ta003", 1081, rule)
     assert (values["status"], values["lower_bound"]) == ("infeasible_cutoff", 1081)
     assert (values["makespan"], values["permutation"]) == (None, None)
     assert values["trajectory"] == []

@@ -33,7 +33,9 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     assert ran.returncode == 0, ran.stdout
     assert b"proved again: the whole tree" in ran.stdout
 
-    ran = dpbb("verify", path, "--witnesses", "0")
+    assert "def prove(" in dpbb("verify", "--print-prover").out
+
+    ran = dpbb("verify", path, "--draws", "0")
     assert ran.code == 3
     assert "not checked enough" in ran.out
     ran = dpbb("verify", path, "--instance", "ta017")

@@ -60,7 +60,7 @@ def test_everything_is_explored_again(small, content, client, monkeypatch):
     )
     assert there.verdict == "proved again", there.summary()
     here = verify(certificate, everything=True, engine="reference")
-    said = [found.checks[-1].found.partition(", by ")[0] for found in (there, here)]
+    said = [found.checks[-1].found.partition("; by ")[0] for found in (there, here)]
     assert said[0].partition("units (")[0] == said[1].partition("units (")[0]
     assert "by a cluster" in there.checks[-1].found
 

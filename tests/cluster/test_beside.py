@@ -10,7 +10,6 @@ from distributed import Client
 from dpbb.cluster.scheduler.outlook import Remaining
 from dpbb.cluster.worker import heuristics
 from dpbb.engines.cpu.session import BY_TURNS, CpuSession
-from dpbb.errors import InvariantError
 from dpbb.problem import Incumbent
 from dpbb.result import TREE, Termination
 from tests.cluster.support import (
@@ -194,25 +193,3 @@ def test_heuristics_go_on_when_a_worker_is_killed():
         )
         run.stop()
         assert run.result().termination is Termination.STOPPED
-
-
-def test_a_bound_beside_the_tree_is_shown_and_one_that_cannot_be_ends_the_run(
-    monkeypatch,
-):
-    released = threading.Event()
-
-    def improve(_self, _method, beginning, search):
-        search.on_bound(3600)
-        released.wait(60)
-        search.on_bound(10_000)
-        return Incumbent(beginning.value, beginning.permutation, "beam")
-
-    spec = from_a_poor_start()
-    monkeypatch.setattr(type(spec.problem), "improve", improve)
-    with in_process_cluster() as (_, client), submit(client, spec) as run:
-        wait_until(lambda: run.snapshot().lower_bound == 3600)
-        (told,) = [e.text for e in run.snapshot().events if e.kind == "bound"]
-        assert told.startswith("nothing is below 3600: an uncut beam, ")
-        released.set()
-        with pytest.raises(InvariantError, match="nothing is below 10000 cannot be"):
-            run.result()

@@ -16,7 +16,11 @@ from fsspec.implementations.memory import MemoryFileSystem
 import dpbb
 from dpbb.cluster.scheduler import keeper
 from dpbb.cluster.storage import store
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.cluster.storage.checkpoint_folder import (
+    folder_of,
+    load_checkpoint,
+    resumed_id,
+)
 from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination
@@ -43,6 +47,7 @@ ONE = [("127.0.0.1", 1)]
 async def go_on(client, source, **changes):
     saved = load_checkpoint(str(source))
     run_id = resumed_id(saved.spec.run_id)
+    changes = {"checkpoint": folder_of(str(source))} | changes
     spec = changed(
         saved.spec, run_id=run_id, upper_bound=saved.cutoff, permutation=None, **changes
     )

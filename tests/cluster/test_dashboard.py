@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import urllib.error
 import urllib.request
 
@@ -13,6 +14,7 @@ import dpbb
 from dpbb.cluster.client.run import page_address
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
+from dpbb.cluster.scheduler import page as page_module
 from dpbb.cluster.scheduler.page import is_loopback, is_own_name, is_same_origin
 from dpbb.errors import ClusterError
 from tests.cluster.support import HUGE, SMALL, spec_of, submit, wait_until
@@ -163,11 +165,24 @@ def test_names_of_this_host(host, is_own):
         assert is_own_name("evil.example:1", "tcp://127.0.0.1:8786")
 
 
-def test_names_are_looked_up_once(monkeypatch):
-    """A name service may take seconds, in which the scheduler would do nothing."""
-    is_own_name("evil.example", "tcp://127.0.0.1:8786")
-    monkeypatch.delattr(socket, "getfqdn")
-    assert not is_own_name("evil.example", "tcp://127.0.0.1:8786")
+def test_a_name_service_is_asked_once_and_not_waited_for(monkeypatch):
+    """It may take seconds, in which the scheduler would do nothing."""
+    asked, answers = [], threading.Event()
+
+    def getfqdn():
+        asked.append(threading.current_thread())
+        assert answers.wait(60)
+        return "Node7.example"
+
+    monkeypatch.setattr(socket, "getfqdn", getfqdn)
+    page_module._names_here.cache_clear()
+    for _ in range(2):
+        assert not is_own_name("node7.example", "tcp://127.0.0.1:8786")
+    answers.set()
+    wait_until(lambda: is_own_name("node7.example", "tcp://127.0.0.1:8786"))
+    assert len(asked) == 1
+    assert asked[0] is not threading.current_thread()
+    page_module._names_here.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -225,6 +240,24 @@ def test_the_page_answers_under_an_own_name_alone(cluster, client):
     for hosts in (["proxy.example"], "proxy.example"):
         with dask.config.set({"dpbb.dashboard.hosts": hosts}):
             assert asked(page, "proxy.example:443")[0] == 200
+
+
+def test_the_page_is_shown_in_no_frame_of_another_site(cluster, client):
+    """A click meant for that site would stop a run. JupyterLab, which is on another
+    port, frames single plots, which have no buttons, and Dask's pages."""
+    with submit(client, spec_of(*SMALL[:2])) as run:
+        run.result()
+        page = run.dashboard
+    found = {}
+    for path in ("dpbb", "individual-dpbb-status", "status"):
+        with urllib.request.urlopen(page.replace("dpbb", path)) as answer:  # noqa: S310
+            names = "Content-Security-Policy", "X-Frame-Options"
+            found[path] = tuple(answer.headers[name] for name in names)
+    assert found == {
+        "dpbb": ("frame-ancestors 'self'", "SAMEORIGIN"),
+        "individual-dpbb-status": (None, None),
+        "status": (None, None),
+    }
 
 
 def test_the_page_answers_its_own_connections_alone(client):

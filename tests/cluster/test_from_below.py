@@ -103,7 +103,7 @@ def test_a_limit_leaves_what_is_proved(client, tmp_path):
     assert result.lower_bound >= result.bounds[-1].value > root
     if result.lower_bound == result.bounds[-1].value:
         assert result.proof is Proof.CUTOFF_EXHAUSTED
-    verified = dpbb.verify(path, witnesses=0)
+    verified = dpbb.verify(path, draws=0)
     assert verified.lower_bound == result.bounds[-1].value
     assert {c.name: c.ok for c in verified.checks}["every leaf is closed once"]
 

@@ -1,5 +1,6 @@
 """Another dpbb, or none, on the scheduler or a worker is refused and named."""
 
+import asyncio
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ from distributed.utils_test import gen_cluster, gen_test
 
 from dpbb.cluster import versions
 from dpbb.cluster.client import open as opening
+from dpbb.cluster.scheduler import plugin as plugin_module
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.worker import loader
 from dpbb.cluster.worker import plugin as worker_plugin
@@ -69,6 +71,33 @@ async def test_worker_with_another_tree_rule(c, s, a, b, monkeypatch):
         opened = await submit(c)
         assert counts(await opened.result()) == SMALL[2:]
         await opened.close()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
+async def test_a_run_goes_on_without_the_workers_that_cannot_be_used(
+    c, s, a, b, monkeypatch
+):
+    """One has another version, one never answers: the others explore, and a line says
+    which one is not used and why."""
+    answer = a.handlers["plugin-add"]
+
+    async def silent(**_message):
+        await asyncio.Event().wait()
+
+    monkeypatch.setitem(a.handlers, "plugin-add", silent)
+    other = {**versions.versions(), "dpbb": "0.0.1"}
+    monkeypatch.setattr(worker_plugin, "versions", lambda: other)
+    monkeypatch.setattr(plugin_module, "GREET_S", 0.5)
+    with pytest.raises(ClusterError, match=r"got 0\.0\.1"):
+        await submit(c)  # nobody explores it
+    monkeypatch.setattr(worker_plugin, "versions", versions.versions)
+    async with Worker(s.address, nthreads=1):
+        opened = await submit(c)
+        assert counts(await opened.result()) == SMALL[2:]
+        events = (await opened.snapshot()).events
+        assert [b.address in e.text for e in events if e.kind == "refused"] == [True]
+        await opened.close()
+    a.handlers["plugin-add"] = answer
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)

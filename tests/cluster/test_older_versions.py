@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import runpy
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,6 @@ import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError
 from dpbb.options import BranchingRule
-from dpbb.proof import checker
 from dpbb.result import Status, Termination
 
 DATA = Path(__file__).parents[1] / "data"
@@ -97,22 +94,6 @@ def test_a_checkpoint_of_an_own_problem_goes_on_with_the_problem(old):
     assert result.status is Status.OPTIMAL
     assert (result.objective, result.makespan) == ("total completion time", 1008)
     assert (result.decomposed, result.leaves, result.n_optima) == (1037, 3, 3)
-
-
-@every_commit
-def test_a_certificate_holds(old):
-    path = old / "optimal.cert.json.gz"
-    found = dpbb.verify(path)
-    assert found.ok, found.summary()
-    assert (found.status, found.makespan) == ("optimal", 525)
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, "-I", checker.__file__, path],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout
 
 
 @every_commit

@@ -68,9 +68,8 @@ def test_a_run_that_was_stopped_goes_on_in_its_file(client, expected, tmp_path):
     assert permutations_of(path) == expected
     assert result.n_optima_written == result.n_optima == len(expected)
     path.unlink()
-    again = dpbb.resume(folder, client=client, **QUIET)  # the same file
-    assert permutations_of(path) == expected
-    assert again.options.optima_file == str(path)
+    dpbb.resume(folder, client=client, **QUIET)
+    assert not path.exists()  # it was not given again
 
 
 def test_a_file_of_a_run_has_its_optima(client, expected, tmp_path):
@@ -127,7 +126,7 @@ def test_a_certificate_that_is_not_written_costs_no_optima(client, expected, tmp
 
 
 def test_beyond_the_limit_the_file_is_the_record(
-    client, expected, tmp_path, monkeypatch, caplog
+    client, expected, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr("dpbb.coordination.optima.MAX_OPTIMA_BYTES", 18 * 500)
     path, folder = tmp_path / "optima.txt", tmp_path / "run"
@@ -143,8 +142,8 @@ def test_beyond_the_limit_the_file_is_the_record(
             dpbb.resume(folder, client=client, optima_file=path, **QUIET)
         assert path.read_text() == content
     monkeypatch.setattr("dpbb.coordination.optima.MAX_OPTIMA_BYTES", 18 * 1000)
-    result = dpbb.resume(folder, client=client, **QUIET)
-    assert "the run goes on without its file: optima_file: expected" in caplog.text
+    result = dpbb.resume(folder, client=client, progress="plain", engine="cpu")
+    assert "optimal permutations are in the run's file alone" in capsys.readouterr().err
     assert len(result.optima) < result.n_optima == len(expected)
     assert f"only {len(result.optima):,} of them in this result" in result.summary()
     path.write_text(whole)
@@ -153,7 +152,7 @@ def test_beyond_the_limit_the_file_is_the_record(
     state = load_checkpoint(str(saved))
     # a burst that neither memory nor reader had room for is counted alone
     counted = state.n_optima - state.first_optimum - len(state.optima)
-    result = dpbb.resume(saved, client=client, **QUIET)
+    result = dpbb.resume(saved, client=client, optima_file=path, **QUIET)
     assert permutations_of(path) <= expected
     assert (
         result.n_optima_written == len(permutations_of(path)) == len(expected) - counted

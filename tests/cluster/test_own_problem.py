@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,15 @@ import dpbb
 from dpbb import problems
 from dpbb.cli import main
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import CheckpointError
 from dpbb.estimation.background import encode, estimate_apart
 from dpbb.estimation.roots import RootSample
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
 from tests.cluster.support import explored, wait_until
 from tests.cluster.test_restoring import restored_processes
+from tests.oracle import makespan
 
 pytestmark = pytest.mark.cluster
 
@@ -36,7 +40,6 @@ LONGER, LONGER_NODES = 1335, (6808, 1)
 """Of twelve jobs: seconds."""
 
 OPTIONS = {
-    "branching": "front",
     "cutoff": BEST + 1,
     "all_optima": True,  # with a cutoff that ends at the optimum, the tree is fixed
     "report_interval_s": 0.05,
@@ -139,7 +142,8 @@ def test_commands_know_it(problem, tmp_path):
     assert part.decomposed < NODES[0]
     saved = load_checkpoint(str(folder))
     assert saved.spec.problem.digest == problem.digest
-    result = json.loads(run_dpbb("resume", folder, "--json", "-q"))
+    resumed = run_dpbb("resume", folder, "--certificate", proof, "--json", "-q")
+    result = json.loads(resumed)
     assert (result["objective"], result["makespan"]) == (OBJECTIVE, BEST)
     assert (result["decomposed"], result["leaves"]) == NODES
     assert result["n_optima"] == OPTIMA
@@ -183,3 +187,88 @@ def test_its_run_outlives_its_scheduler(make_problem, tmp_path):
         result = json.loads(run_dpbb(*attach))
         assert (result["objective"], result["makespan"]) == (OBJECTIVE, LONGER)
         assert (result["decomposed"], result["leaves"]) == LONGER_NODES
+
+
+SUBCLASS = """
+import dataclasses
+import json
+import sys
+
+import numpy as np
+
+import dpbb
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.problem import NO_CHILD
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting(FlowShopProblem):
+    pair: tuple[int, int] = (0, 1)
+
+    def child_bounds(self, state, jobs, *, back):
+        bounds = super().child_bounds(state, jobs, back=back).copy()
+        first, then = self.pair[::-1] if back else self.pair
+        if first in jobs:
+            bounds[jobs == then] = NO_CHILD
+        return bounds
+
+
+if __name__ == "__main__":
+    times = json.loads(sys.argv[1])
+    shop = Waiting(FlowShopInstance("shop", times), pair=(2, 0))
+    result = dpbb.solve(shop, threads=1, heuristics="none")
+    print(json.dumps([result.makespan, list(result.permutation), result.engine]))
+"""
+"""A subclass that workers cannot import, as its module is ``__main__``."""
+
+TIMES = np.random.default_rng(7).integers(1, 30, (7, 3)).tolist()
+
+
+def best_waiting(first, then):
+    return min(
+        makespan(TIMES, order)
+        for order in permutations(range(len(TIMES)))
+        if order.index(first) < order.index(then)
+    )
+
+
+def test_a_subclass_of_a_script_travels_with_what_it_overrides(tmp_path):
+    best = best_waiting(2, 0)
+    assert best > best_waiting(0, 2)  # it matters
+    script = tmp_path / "waiting.py"
+    script.write_text(SUBCLASS)
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, str(script), json.dumps(TIMES)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found, order, engine = json.loads(ran.stdout)
+    assert (found, engine) == (best, "reference")
+    assert order.index(2) < order.index(0)
+
+
+def test_a_subclass_goes_on_from_a_checkpoint_with_itself_alone(tmp_path, monkeypatch):
+    (tmp_path / "waiting_shop.py").write_text(SUBCLASS)
+    monkeypatch.syspath_prepend(tmp_path)
+    paths = (str(tmp_path), os.environ.get("PYTHONPATH"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    kind = importlib.import_module("waiting_shop").Waiting
+    shop = kind(FlowShopInstance("shop", TIMES), pair=(2, 0))
+    folder, best = str(tmp_path / "run"), best_waiting(2, 0)
+    options = {"cutoff": best + 30, "all_optima": True, "verbosity": "quiet"}
+    more = {"checkpoint": folder, "node_limit": 20, "report_interval_s": 0.05}
+    part = dpbb.solve(shop, **options, **more)
+    assert part.termination is Termination.NODE_LIMIT
+    others = FlowShopProblem(shop.instance), kind(shop.instance, pair=(0, 2))
+    for other in (None, *others):
+        with pytest.raises(CheckpointError):
+            dpbb.resume(folder, problem=other, verbosity="quiet")
+    whole = dpbb.resume(folder, problem=shop, verbosity="quiet", node_limit=None)
+    assert (whole.status, whole.makespan) == (dpbb.Status.OPTIMAL, best)
+    assert whole.n_optima == sum(
+        makespan(TIMES, order) == best and order.index(2) < order.index(0)
+        for order in permutations(range(len(TIMES)))
+    )

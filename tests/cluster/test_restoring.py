@@ -60,6 +60,8 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
             assert 0 < snapshot.decomposed < golden[0]
         processes.add_worker()
         attach = ("-m", "dpbb", "attach", name, "--json", "-q", "--scheduler", address)
+        # what a checkpoint says is written nowhere unless it is said again
+        attach += ("--certificate", str(tmp_path / "proof.json.gz"))
         answer = subprocess.run(  # noqa: S603
             [sys.executable, *attach],
             capture_output=True,

@@ -212,6 +212,7 @@ def test_scheduler_that_is_killed_and_restarted_goes_on(tools, tmp_path):
     port, checkpoint = free_port(), tmp_path / "ckpt"
     command = (RESUME, checkpoint, f"tcp://127.0.0.1:{port}", "ta022", "--cutoff", 2099)
     options = ("--checkpoint-interval", 0.5, "--quiet")
+    options += ("--certificate", tmp_path / "a proof.json.gz")
     with local_cluster(port, tmp_path / "log") as cluster:
         first = subprocess.Popen(  # noqa: S603
             [str(part) for part in (*command, *options)], stderr=subprocess.PIPE
@@ -228,6 +229,7 @@ def test_scheduler_that_is_killed_and_restarted_goes_on(tools, tmp_path):
         second = run(*command, *options)
     assert "resuming" in second.stderr
     assert "55,138,829 decomposed, 34 leaves" in second.stdout
+    assert (tmp_path / "a proof.json.gz").is_file()
 
 
 def wait_for(port):

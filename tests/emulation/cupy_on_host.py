@@ -308,7 +308,9 @@ def modules(folder):
             1, 128 // threads
         ),
     )
-    pool = SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None)
+    pool = SimpleNamespace(
+        free_bytes=lambda: 0, used_bytes=lambda: 0, free_all_blocks=lambda: None
+    )
     found = {
         name: ModuleType(name)
         for name in (
@@ -350,12 +352,11 @@ def modules(folder):
 @contextlib.contextmanager
 def installed(monkeypatch, folder):
     """Put the emulation in the place of CuPy."""
-    from dpbb.engines.gpu import engine, tuning
+    from dpbb.engines.gpu import engine
     from dpbb.kernels import nvrtc
 
     for name, module in modules(folder).items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(engine, "_uuid", lambda index: UUID)
     monkeypatch.setattr(nvrtc, "_modules", {})
-    monkeypatch.setattr(tuning, "_found", {})
     yield

@@ -1,4 +1,4 @@
-"""The suites of the GPU engine and of two-machine bounds on an emulated device."""
+"""The suite of the GPU engine on an emulated device."""
 
 import json
 from types import SimpleNamespace
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpbb.bench import gpu as suite
-from dpbb.bench import lb2_trees
 from dpbb.cli import main
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -117,42 +116,3 @@ def test_time_of_the_host_when_the_number_of_warps_changes(tiny, monkeypatch):
     assert row.host_ms_per_slice == pytest.approx(50)
     assert row.idle == pytest.approx(0.25)
     assert row.occupancy == 2 / 16
-
-
-def test_arms_of_two_machine_bounds_agree(tmp_path, capsys):
-    file = tmp_path / "arms.json"
-    given = ["--sizes", "20x20", "--pools", "64", "256", "--repeat", "2"]
-    arms = ["--arms", "parents", "sorted", "--json", str(file)]
-    assert main(["bench", "lb2", "--part", "arms", *given, *arms]) == 0
-    rows = [row for row in json.loads(file.read_text()) if "arm" in row]
-    assert [(row["arm"], row["pool"]) for row in rows] == [
-        *(("sorted", pool) for pool in (64, 256)),
-        *(("parents", pool) for pool in (64, 256)),
-    ]
-    # of a millisecond; a pool of parents has about so many children
-    assert rows[1]["kernel_per_s"] == 256e3
-    assert rows[3]["kernel_per_s"] == pytest.approx(256e3, rel=0.3)
-    assert "WRONG" not in capsys.readouterr().out
-
-
-def test_lists_are_explored_on_a_core_on_the_device_and_on_threads(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(lb2_trees, "POOLS", (4096, lb2_trees.LARGEST_POOL))
-    book = lb2_trees.Book(tmp_path / "trees.json")
-    wanted = [lb2_trees.Key("ta021", "minmin", 0, 600)]
-    monkeypatch.setattr(lb2_trees, "physical_cores", lambda: 1)
-    plan = lb2_trees.Plan(("cores", "gpu", "threads"), 100.0, 2, 1, ("parents",))
-    assert lb2_trees.measure(book, wanted, plan)
-    found = lb2_trees.Book(tmp_path / "trees.json")
-    assert found.lists.keys() == set(wanted)
-    rows = {(row["how"], row["pool"]): row for row in found.rows}
-    assert rows.keys() == {
-        ("core", None),
-        ("parents", 4096),
-        ("parents", lb2_trees.LARGEST_POOL),
-        ("1 threads", None),
-    }
-    assert all(row["exact"] for row in rows.values())
-    assert len({row["bounded"] for row in rows.values()}) == 1
-    assert len(rows["parents", lb2_trees.LARGEST_POOL]["seconds"]) == 2

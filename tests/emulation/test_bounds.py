@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.bench.lb2 import random_nodes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.bounds.nodes import Nodes
+from tests.oracle import random_nodes
 from tests.unit.flowshop.bounds.test_batch_cpu import SHOPS
 
 pytestmark = pytest.mark.timeout(600)
-
 
 CASES = [(name, 2) for name in SHOPS] + [
     (name, words) for name in ("ta021", "large times") for words in (1, 4)

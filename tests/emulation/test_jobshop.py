@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
-from dpbb.jobshop.cpu_batch import random_sequences
-from dpbb.jobshop.critical_exchanges import n5
-from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
-from dpbb.jobshop.longest_paths import Method, arcs_matrix, longest_paths
 from dpbb.jobshop.solution import Criterion, Encoding, orders_of_sequence
 from dpbb.jobshop.taillard import taillard_instance
-from tests.unit.jobshop.shops import odd_shop
+from tests.unit.jobshop.shops import odd_shop, random_sequences
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -72,38 +68,6 @@ def test_machine_orders_cost_what_they_cost_on_the_cpu(gpu_batch, name, criterio
         assert (found[6:] == -1).all()
 
 
-def test_moves_exchange_neighbours(gpu_batch):
-    shop = SHOPS["odd"]
-    sequences = random_sequences(shop, 3, seed=8).astype(np.int64)
-    orders = np.array([orders_of_sequence(shop, one) for one in sequences], np.int16)
-    moves = [
-        (base, machine, place)
-        for base in range(3)
-        for machine, length in enumerate(shop.machine_lengths)
-        for place in range(length - 1)
-    ]
-    moved = []
-    for base, machine, place in moves:
-        one = orders[base].copy()
-        one[machine, [place, place + 1]] = one[machine, [place + 1, place]]
-        moved.append(one)
-    expected = cpu_costs(
-        shop, np.array(moved), Encoding.MACHINE_ORDERS, Criterion.MAKESPAN
-    )
-    batch = gpu_batch.GpuBatch(shop, Criterion.MAKESPAN)
-    found = batch.orders(put(orders), put(np.array(moves, np.int32))).get()
-    assert found.tolist() == expected.tolist()
-    assert -1 in expected
-
-
-def test_neighbours_cost_what_they_cost_on_the_cpu(emulated):
-    shop = SHOPS["ta01"]
-    sequence = random_sequences(shop, 1, seed=3)[0]
-    on_cpu, on_gpu = (n5(shop, sequence, "sequence", device=d) for d in ("cpu", "gpu"))
-    assert len(on_cpu) > 2
-    assert on_gpu.makespans.tolist() == on_cpu.makespans.tolist()
-
-
 def test_what_is_no_solution_is_invalid_and_harms_no_other(gpu_batch):
     shop = SHOPS["odd"]
     sequences = random_sequences(shop, 40, seed=9).astype(np.int16)
@@ -122,23 +86,3 @@ def test_what_is_no_solution_is_invalid_and_harms_no_other(gpu_batch):
     expected = cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN)
     assert expected[[1, 4, 5]].tolist() == [-2, -2, -2]
     assert batch.orders(put(orders)).get().tolist() == expected.tolist()
-
-
-PATHS = [
-    (name, method)
-    for method in Method
-    for name in ("odd", "large times", "ta01")
-    if (name, method) != ("ta01", Method.FLOYD_WARSHALL)  # a launch for every k
-]
-
-
-@pytest.mark.parametrize(("name", "method"), PATHS)
-def test_longest_paths_are_those_of_the_cpu(emulated, name, method):
-    from dpbb.jobshop import gpu_paths
-
-    shop = SHOPS[name]
-    sequence = random_sequences(shop, 1, seed=4)[0]
-    graph = Graph.of(shop, sequence)
-    makespan = int((graph.heads() + shop.times).max())
-    found = gpu_paths.closure(arcs_matrix(graph), method, longest=makespan)
-    assert found.tolist() == longest_paths(shop, sequence).tolist()

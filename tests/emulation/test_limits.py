@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpbb.engines.gpu import intervals as intervals_module
 from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu import pool as pool_module
 from dpbb.engines.gpu import steal as steal_module
@@ -38,7 +37,7 @@ def stops(monkeypatch):
 @pytest.mark.parametrize("beyond", [1, 10])
 def test_more_optima_than_a_launch_can_report(gpu, monkeypatch, stops, beyond):
     """Every schedule of equal jobs is optimal; few are reported at a time."""
-    for module in (memory_module, intervals_module):
+    for module in (memory_module, steal_module):
         monkeypatch.setattr(module, "leaf_capacity", lambda n, all_optima: n + beyond)
     problem = TinyFlowShop(5 * ((3, 3),))
     best, orders = best_orders(problem.times)
@@ -121,7 +120,7 @@ def test_refused_when_others_leave_no_memory_at_all(gpu, taken):
     name, ub, _ = TA016
     tried = taken(n_failures=99)
     with (
-        pytest.raises(EngineUnavailable, match=r"used up by others|free device memory"),
+        pytest.raises(EngineUnavailable, match=r"of [\d.]+ GiB [\d.]+ are free"),
         gpu.session(problem_of(name), TreeOptions(), ub=ub),
     ):
         pass
@@ -137,11 +136,13 @@ def test_fewer_intervals_when_their_memory_is_taken_meanwhile(gpu, monkeypatch, 
 
     tried = []
 
+    memory_of = steal_module.IntervalMemory
+
     def allocate(shape, n):
         tried.append(n)
         if len(tried) == 1:
             raise OutOfMemoryError("taken by others")
-        return intervals_module.IntervalMemory(shape, n)
+        return memory_of(shape, n)
 
     monkeypatch.setattr(steal_module, "IntervalMemory", allocate)
     name, ub, expected = TA016

@@ -49,8 +49,9 @@ def test_no_page_is_claimed_that_is_not_there(emulated, n_others, claimed):
     import cupy
 
     shape = KernelShape(Lb1(5, 3, wide=False), BranchingRule.MINMIN)
+    exploration = Exploding.exploration
     text, options = translation_unit(
-        Exploding.exploration.sources(shape), shape.defines
+        exploration.sources(shape), exploration.defines(shape)
     )
     module = cupy.RawModule(BEFORE + text + BEHIND, options, "nvrtc")
     control, found = np.zeros(1, CONTROL), np.zeros(1, np.uint32)

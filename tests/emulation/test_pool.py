@@ -39,18 +39,11 @@ def test_parents(rule, bound):
     check(problem, tree, PoolSettings(pool_size=64))
 
 
-@pytest.mark.parametrize("refactor", [False, True])
+@pytest.mark.parametrize("bound", ["lb2", "cascade:2-5:0-4,1-2"])
 @pytest.mark.parametrize("placement", Placement)
-def test_nodes(placement, refactor):
-    bound = "cascade:2-5:0-4,1-2" if refactor else "lb2"
+def test_nodes(placement, bound):
     problem = shop(2, bound, n_jobs=7, n_machines=5)
-    settings = PoolSettings(
-        pool_size=64,
-        offload=Offload.NODES,
-        placement=placement,
-        refactor=refactor,
-        sort_pool=refactor,
-    )
+    settings = PoolSettings(pool_size=64, offload=Offload.NODES, placement=placement)
     check(problem, TreeOptions(bound=bound), settings)
 
 

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 from dpbb import FlowShopInstance
+from dpbb.flowshop.heuristics.tabu import gpu
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
 from dpbb.flowshop.heuristics.tabu.state import State
+from tests.emulation import cupy_on_host
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@pytest.fixture(scope="module")
-def gpu(emulated):
-    from dpbb.flowshop.heuristics.tabu import gpu
-
-    return gpu
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Have blocks of two warps: the host goes through them lane by lane."""
+    monkeypatch.setattr(gpu, "BLOCKS", (64,))
 
 
 def shop(n_jobs, n_machines, longest=50):
@@ -22,13 +23,12 @@ def shop(n_jobs, n_machines, longest=50):
     return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
 
 
-def same_on_both(instance, shape, generations=12, searches=1, kept=(0, 0), **changes):
+def same_on_both(instance, generations=12, searches=1, kept=(0, 0), **changes):
     rules = make_rules(instance, kept=kept, **changes)
     starts = make_starts(instance, range(instance.n_jobs), searches, 1)
     states = []
     for device in ("cpu", "gpu"):
-        given = None if device == "cpu" else shape
-        search = make_search(rules, starts, device, 1, given)
+        search = make_search(rules, starts, device, 1)
         state = State.of(rules, starts, generations)
         if device == "gpu":  # two launches: the state goes on
             search.run(state, generations // 2)
@@ -51,20 +51,19 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_trajectories_are_those_of_the_cpu(gpu, way):
-    shape = gpu.Shape(block=64)
+def test_trajectories_are_those_of_the_cpu(way):
     for searches in (1, 3):
-        same_on_both(shop(35, 6), shape, searches=searches, **way)
-    same_on_both(shop(35, 6), gpu.Shape(block=64, group=2), kept=(3, 9), **way)
+        same_on_both(shop(35, 6), searches=searches, **way)
+    same_on_both(shop(35, 6), kept=(3, 9), **way)
     for n_jobs in (1, 2, 3):
-        same_on_both(shop(n_jobs, 6), shape, **way)
+        same_on_both(shop(n_jobs, 6), **way)
 
 
 @pytest.mark.parametrize("neighbourhood", ["swap", "insert"])
 @pytest.mark.parametrize("tabu", ["permutations", "positions"])
-def test_lists(gpu, tabu, neighbourhood):
+def test_lists(tabu, neighbourhood):
     changes = {"tabu": tabu, "tenure": 3, "neighbourhood": neighbourhood}
-    same_on_both(shop(17, 4, 3), gpu.Shape(block=64), 20, **changes)
+    same_on_both(shop(17, 4, 3), 20, **changes)
 
 
 SHAPES = [
@@ -78,25 +77,24 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("n_machines", "longest", "way"), SHAPES)
-def test_one_machine_many_machines_large_times(gpu, n_machines, longest, way):
+def test_one_machine_many_machines_large_times(n_machines, longest, way):
     instance = shop(20, n_machines, longest)
-    same_on_both(instance, gpu.Shape(block=64), 6, **way)
+    same_on_both(instance, 6, **way)
 
 
-def test_steps_outside_of_shared_memory(gpu):
-    shape = gpu.Shape(block=64, shared_steps=False, group=1)
-    same_on_both(shop(20, 5), shape)
+def test_steps_outside_of_shared_memory(monkeypatch):
+    monkeypatch.setattr(cupy_on_host, "SHARED_BYTES", 200)
+    same_on_both(shop(20, 5))
 
 
 @pytest.mark.parametrize("n_machines", [6, 40])
-def test_jobs_that_leave_together(gpu, n_machines):
-    shape = gpu.Shape(block=64, leaving=4, group=1)
+def test_jobs_that_leave_together(n_machines):
+    many = {"searches": cupy_on_host.N_MULTIPROCESSORS, "neighbourhood": "insert"}
     for kept in ((0, 0), (3, 5)):
-        instance = shop(22, n_machines)
-        same_on_both(instance, shape, 6, kept=kept, neighbourhood="insert")
+        same_on_both(shop(22, n_machines), 6, kept=kept, **many)
 
 
-def test_values_of_all_neighbours(gpu):
+def test_values_of_all_neighbours():
     instance = shop(20, 5)
     rules = make_rules(instance)
     starts = make_starts(instance, range(20), 1, 0)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.bench.lb2 import random_nodes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
+from tests.oracle import random_nodes
 from tests.unit.flowshop.bounds.test_batch_cpu import SHOPS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]

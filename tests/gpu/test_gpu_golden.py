@@ -11,7 +11,7 @@ from dpbb.options import Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.tables import golden_problem, on_gpu, rows
 
-pytestmark = [pytest.mark.gpu, pytest.mark.data]
+pytestmark = pytest.mark.gpu
 
 MOST_NODES = 5_000_000
 FREE_BYTES = 8 << 30

@@ -5,8 +5,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from dpbb.engines.gpu import intervals as intervals_module
 from dpbb.engines.gpu import memory as memory_module
+from dpbb.engines.gpu import steal as steal_module
 from dpbb.engines.gpu.layout import Stop
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -24,7 +24,7 @@ BEYOND = 512
 @pytest.mark.parametrize("balance", list(Balance))
 def test_more_optima_than_a_launch_can_report(gpu, monkeypatch, balance):
     """Every schedule of equal jobs is optimal."""
-    for module in (memory_module, intervals_module):
+    for module in (memory_module, steal_module):
         monkeypatch.setattr(module, "leaf_capacity", lambda n, all_optima: n + BEYOND)
     stops = stops_of_launches(monkeypatch)
     times = np.full((N_JOBS, 4), 3)

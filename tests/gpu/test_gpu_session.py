@@ -9,7 +9,6 @@ import pytest
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import memory as memory_module
-from dpbb.engines.gpu import tuning as tuning_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.memory import MemoryPlan
@@ -167,38 +166,4 @@ def test_interrupted_slices_lose_no_node(gpu, balance):
     over.set()
     thread.join()
     session.close()
-    assert (counters.decomposed, counters.leaves) == expected
-
-
-@pytest.fixture
-def quick_turns(monkeypatch):
-    monkeypatch.setattr(tuning_module, "TURN_S", 0.002)
-    monkeypatch.setattr(tuning_module, "TURNS", 1)
-    monkeypatch.setattr(tuning_module, "SLICES_S", (0.001, 0.002, 0.004, 0.008))
-    monkeypatch.setattr(tuning_module, "_found", {})
-
-
-def test_tuning_changes_no_count(gpu, quick_turns):
-    name, ub, expected = TA021
-    session = open_session(gpu, name, ub)
-    used = set()
-    for _ in range(50):
-        decomposed = leaves = 0
-        exhausted = False
-        while not exhausted:
-            used.add(session.slice_s)
-            part = session.advance(ub, session.slice_s)
-            decomposed += part.decomposed
-            leaves += part.leaves
-            exhausted = part.exhausted
-        assert (decomposed, leaves) == expected
-        if session._tuner.done:
-            break
-        session.load(WorkUnit.whole(20))
-    session.close()
-    assert len(used) > 1
-    again = open_session(gpu, name, ub)
-    assert again._tuner.done  # what was found is kept
-    counters = explore_to_end(again, ub).counters
-    again.close()
     assert (counters.decomposed, counters.leaves) == expected

@@ -8,6 +8,7 @@ in global memory.
 import pytest
 
 from dpbb.engines import explore_to_end
+from dpbb.engines.gpu import memory
 from dpbb.flowshop.models import lb1_cuda
 from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
@@ -34,9 +35,11 @@ def explore(gpu, problem, ub, tuning=None, unit=None):
 )
 @pytest.mark.parametrize("balance", list(Balance))
 def test_tree_has_the_size_that_the_cpu_engine_counts(
-    gpu, name, ub, decomposed, leaves, balance
+    gpu, name, ub, decomposed, leaves, balance, monkeypatch
 ):
     problem = benchmark_problem(name)
+    if problem.n_jobs >= 800:  # the least that it takes, beside other processes
+        monkeypatch.setattr(memory, "MEMORY_SHARE", 0.25)
     total = explore(gpu, problem, ub, Tuning(balance=str(balance)))
     assert total.counters.decomposed == decomposed
     assert total.counters.leaves == leaves

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from dpbb.errors import InstanceError, OptionError
-from dpbb.jobshop import Criterion, Encoding, Method, evaluate, load, longest_paths, n5
+from dpbb.jobshop import Criterion, Encoding, evaluate, load
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
-from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.solution import orders_of_sequence
-from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
+from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequences
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
@@ -128,31 +127,3 @@ def test_what_stands_behind_the_end_of_a_row_is_refused(cupy):
 def test_solutions_on_the_device_are_not_for_the_cpu(cupy):
     with pytest.raises(OptionError, match="expected auto or gpu"):
         evaluate(SMALL, cupy.asarray([SEQUENCE]), device="cpu")
-
-
-@pytest.mark.parametrize("method", Method)
-@pytest.mark.parametrize("name", ["odd", "large times", "ta01", "ta21"])
-def test_longest_paths_are_those_of_the_cpu(name, method):
-    shop = SHOPS[name]
-    sequence = random_sequence(shop, np.random.default_rng(1))
-    found = longest_paths(shop, sequence, method=method, device="gpu")
-    assert (found == longest_paths(shop, sequence)).all()
-
-
-def test_paths_of_2000_operations_are_found():
-    """More than a block has threads: the paper's limit."""
-    shop = SHOPS["ta71"]
-    sequence = random_sequence(shop, np.random.default_rng(1))
-    makespan = evaluate(shop, [sequence], device="cpu")[0]
-    for method in Method:
-        found = longest_paths(shop, sequence, method=method, device="gpu")
-        assert found[0].max() == makespan
-
-
-@pytest.mark.parametrize("name", ["odd", "ta01", "ta71"])
-def test_neighbours_cost_what_they_cost_on_the_cpu(name):
-    shop = SHOPS[name]
-    sequence = random_sequence(shop, np.random.default_rng(2))
-    on_cpu = n5(shop, sequence, "sequence")
-    on_gpu = n5(shop, sequence, "sequence", device="gpu")
-    assert on_gpu.makespans.tolist() == on_cpu.makespans.tolist()

@@ -24,8 +24,7 @@ WAYS = {
         f"nodes, {place}": PoolSettings(offload=NODES, placement=place)
         for place in Placement
     },
-    "nodes, unsorted": PoolSettings(offload=NODES, sort_pool=False, pool_size=8192),
-    "nodes, refactored": PoolSettings(offload=NODES, refactor=True, block_size=128),
+    "nodes, few": PoolSettings(offload=NODES, pool_size=8192, block_size=128),
 }
 
 

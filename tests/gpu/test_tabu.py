@@ -9,6 +9,7 @@ from dpbb import FlowShopInstance
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
 from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.taillard import generate, taillard_instance
+from tests.conftest import GOLDEN
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
@@ -41,10 +42,9 @@ def same(one, other):
     assert one.bests.tolist() == other.bests.tolist()
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("sharing", ["none", "prefix", "both"])
-def test_golden_values_and_trajectories(shared, sharing):
-    file = shared / "golden" / "bounds_tabu_jobshop.json"
+def test_golden_values_and_trajectories(sharing):
+    file = GOLDEN / "bounds_tabu_jobshop.json"
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
         rules = make_rules(instance, tenure=7, sharing=sharing)

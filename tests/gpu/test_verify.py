@@ -11,8 +11,6 @@ from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
 pytestmark = pytest.mark.gpu
 
-CLOSED = "VFR30_20_10.cert.json.gz"
-
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory):
@@ -37,7 +35,7 @@ def test_all_units_again_on_a_gpu(gpu, content):
     certificate = Certificate(content)
     found = verify(certificate, engine="gpu", everything=True)
     assert found.verdict == "proved again", found.summary()
-    assert "has 55138863 nodes, as claimed, by gpu" in found.checks[-1].found
+    assert "has 55138863 nodes; by gpu" in found.checks[-1].found
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +49,10 @@ def dealt(tmp_path_factory):
 
 @pytest.mark.cluster
 def test_an_audit_draws_on_a_gpu(gpu, dealt):
-    """Units and descents, where the tree does not fit."""
+    """Units, where the tree does not fit."""
     nodes = sum(dealt["totals"][key] for key in ("decomposed", "leaves")) - 1
-    limits = {"nodes": nodes, "most_nodes": nodes, "seed": 1}
-    found = verify(Certificate(dealt), engine="gpu", **limits)
-    assert found.verdict != "does not hold", found.summary()
+    found = verify(Certificate(dealt), engine="gpu", nodes=nodes, draws=4, seed=1)
+    assert found.verdict == "audited", found.summary()
     assert "by gpu" in found.checks[-1].found
 
 
@@ -71,18 +68,6 @@ def test_a_false_unit_is_found_on_a_gpu(gpu, dealt):
     assert "was explored with" in found.summary()
 
 
-def test_a_certificate_of_trillions_of_nodes(gpu, shared):
-    """Of another schema, too: it is answered within a minute."""
-    path = shared / "results" / CLOSED
-    if not path.exists():
-        pytest.skip(f"needs {path}")
-    found = verify(path, engine="gpu", nodes=200_000_000, seed=1)
-    assert found.verdict in ("audited", "sampled", "not checked enough"), (
-        found.summary()
-    )
-    assert "16,567,791,313,329 nodes" in found.summary()
-
-
 @pytest.mark.cluster
 def test_finer_books_on_a_gpu(gpu, content, tmp_path):
     """One session a device explores all parts, also after those that are too large."""
@@ -92,5 +77,5 @@ def test_finer_books_on_a_gpu(gpu, content, tmp_path):
     fine = Certificate.read(path)
     assert fine.content["totals"] == content["totals"]
     assert len(fine.content["units"]) > 55_138_863 / 300_000
-    again = verify(fine, engine="cpu", seed=1, nodes=50_000_000)
+    again = verify(fine, engine="cpu", seed=1, draws=20, nodes=50_000_000)
     assert again.verdict == "audited", again.summary()

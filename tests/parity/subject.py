@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpbb.engines import explore_to_end, get_engine
-from dpbb.engines.gpu import intervals, memory
+from dpbb.engines.gpu import memory, steal
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -27,8 +27,8 @@ def shared_memory():
     with pytest.MonkeyPatch.context() as monkeypatch:
         for module, name in (
             (memory, "MEMORY_SHARE"),
-            (intervals, "MEMORY_SHARE"),
-            (intervals, "PAGES_SHARE"),
+            (steal, "MEMORY_SHARE"),
+            (steal, "PAGES_SHARE"),
         ):
             monkeypatch.setattr(module, name, getattr(module, name) / processes)
         yield

@@ -12,16 +12,15 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
-from tests.conftest import SHARED
+from tests.conftest import GOLDEN, SHARED
 from tests.parity.subject import SPECS, obstacle, params
 
-GOLDEN = SHARED / "golden" / "tree_sizes.csv"
 SHAPES = Path(__file__).parents[1] / "gpu" / "shapes.csv"
 
 
 def rows():
-    """Instance, ub, rule, decomposed nodes and leaves of the golden trees, if there."""
-    return _rows(GOLDEN, rule=BranchingRule) if GOLDEN.is_file() else []
+    """Instance, ub, rule, decomposed nodes and leaves of the golden trees."""
+    return _rows(GOLDEN / "tree_sizes.csv", rule=BranchingRule)
 
 
 def shape_rows():
@@ -67,13 +66,7 @@ def golden_params(share=1, names=tuple(SPECS)):
             marks = [*param.marks, *([pytest.mark.slow] if slow else [])]
             label = f"{param.id}-{instance}@{ub}-{rule}"
             found.append(pytest.param(param.id, row, marks=marks, id=label))
-    return found or [
-        pytest.param(
-            "",
-            None,
-            marks=pytest.mark.skip(f"no golden values at {GOLDEN.parent.name}"),
-        )
-    ]
+    return found
 
 
 def golden_problem(instance, ub, rule):

@@ -11,7 +11,7 @@ from tests.intervals import interval_of, unit_between
 from tests.parity.subject import SPECS, Subject, churn, params
 from tests.parity.tables import golden_params, golden_problem, rows
 
-pytestmark = [pytest.mark.data, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.parametrize(("engine_name", "row"), golden_params())

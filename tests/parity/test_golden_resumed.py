@@ -6,7 +6,7 @@ from dpbb.tree import Counters, WorkUnit, n_leaves
 from tests.parity.subject import Subject
 from tests.parity.tables import golden_params, golden_problem
 
-pytestmark = [pytest.mark.data, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 OUTLASTS = 100_000_000
 """A tree of so many nodes is not over after a slice of no length."""

@@ -2,12 +2,12 @@
 
 import pytest
 
-from dpbb.engines.gpu import intervals, memory
+from dpbb.engines.gpu import memory, steal
 from tests.parity.subject import shared_memory
 
 
 def shares():
-    return memory.MEMORY_SHARE, intervals.MEMORY_SHARE, intervals.PAGES_SHARE
+    return memory.MEMORY_SHARE, steal.MEMORY_SHARE, steal.PAGES_SHARE
 
 
 def test_memory_is_shared_as_long_as_these_tests_run(monkeypatch):

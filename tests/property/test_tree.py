@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpbb.tree import Root, WorkUnit, leaf_of_path, n_leaves
-from tests.intervals import Interval, interval_of, intervals_of, unit_between
+from tests.intervals import Interval, interval_of, intervals_of, unchecked, unit_between
 
 N_JOBS = st.one_of(st.integers(1, 8), st.integers(9, 40), st.integers(41, 800))
 
@@ -97,13 +97,9 @@ def test_interval_to_roots_and_back(drawn):
 def test_ordered_and_disjoint_is_what_the_intervals_say(drawn):
     """The comparison of digits agrees with exact leaf indices, for any rows."""
     n_jobs, rows = drawn
-    depths = np.array([len(row) for row in rows], np.uint16)
-    digits = np.zeros((len(rows), max([1, *depths])), np.uint16)
-    for index, row in enumerate(rows):
-        digits[index, : len(row)] = row
     spans = [interval_of(Root(row), n_jobs) for row in rows]
     expected = all(a.end <= b.begin for a, b in pairwise(spans))
-    assert WorkUnit(n_jobs, depths, digits).is_ordered_and_disjoint() == expected
+    assert unchecked(n_jobs, rows).is_ordered_and_disjoint() == expected
 
 
 @given(with_n_jobs(units))

@@ -12,7 +12,7 @@ from distributed import Client
 
 import dpbb
 from dpbb.cluster.local import embedded_cluster
-from dpbb.errors import CheckpointError, OptionError
+from dpbb.errors import CheckpointError, InstanceError, OptionError
 from dpbb.flowshop import FlowShopProblem
 from dpbb.progress import Progress, ProgressPrinter
 
@@ -67,6 +67,13 @@ def test_solve_takes_tables_of_any_kind(client, instance):
     assert result.makespan == best_makespan(SHOP)
     assert dpbb.evaluate(SHOP, result.permutation).makespan == result.makespan
     assert result.schedule().makespan == result.makespan
+
+
+@pytest.mark.parametrize("use", [dpbb.solve, dpbb.heuristic, dpbb.estimate])
+def test_a_job_shop_is_sent_where_it_is_taken(use):
+    shop = dpbb.jobshop.JobShopInstance.from_routes([[(0, 3), (1, 2)], [(1, 4)]])
+    with pytest.raises(InstanceError, match="jobshop"):
+        use(shop)
 
 
 def test_client_is_left_open(client):

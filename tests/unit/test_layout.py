@@ -14,13 +14,10 @@ EXCEPTIONS = {
     "examples/test_*.py": "of the programs in examples/",
     "engines/gpu/test_docs.py": "of the figures in docs/gpus.md",
     "engines/test_refusals.py": "of all engines",
+    "flowshop/test_subclasses.py": "of subclasses, which are problems of their own",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
-    "proof/test_exploring.py": "of the program of one file: how it explores",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
-    "proof/test_given_jobs.py": "of both checkers, on shops with given jobs",
-    "proof/test_samples.py": "of what both checkers draw inside large units",
     "test_seams.py": "of who names flow shops",
-    "tree/test_blocks.py": "one property of several modules of tree",
 }
 """Files that have no module of their name, and why; patterns are allowed."""
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -45,8 +44,11 @@ def test_job_shops_are_imported_when_they_are_asked_for():
 
 
 def test_import_installs_no_log_handler():
-    handlers = logging.getLogger("dpbb").handlers
-    assert [type(handler) for handler in handlers] == [logging.NullHandler]
+    probe = "import logging, dpbb; print(*logging.getLogger('dpbb').handlers)"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "<NullHandler (NOTSET)>\n"
 
 
 def test_no_module_imports_a_part_of_numba_before_numba():
@@ -67,3 +69,14 @@ def test_no_module_imports_a_part_of_numba_before_numba():
                     first.setdefault(str(file), name)
     assert len(first) > 5
     assert {file: name for file, name in first.items() if name != "numba"} == {}
+
+
+def test_a_system_without_locks_of_files_is_refused_at_once():
+    """Windows: one sentence, not an error from the depth of some command."""
+    code = "import sys; sys.modules['fcntl'] = None; import dpbb"
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    last = ran.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: dpbb runs on Linux and macOS")

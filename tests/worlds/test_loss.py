@@ -9,12 +9,11 @@ import threading
 import pytest
 
 import dpbb
-from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
+from dpbb.cluster.storage.checkpoint_folder import MANY_ROOTS, CheckpointFolder
 from dpbb.coordination import saves
 from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.tree.packing import MANY_ROOTS
 from tests.unit.coordination import world as world_module
 from tests.unit.coordination.world import World, spec_of, tiny
 from tests.worlds.loss import frontier, suite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.client.which import VARIABLES
 from dpbb.errors import ClusterError, SchedulerLostError
 
 if TYPE_CHECKING:
@@ -53,10 +55,20 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
         raise (ClusterError if wrong else SchedulerLostError)(
             f"expected a Dask scheduler at {address} (tls:// with TLS, else tcp://), "
             f"got {str(error) or type(error).__name__}; start one with `dask "
-            "scheduler`, or leave the option out for a cluster on this machine"
+            f"scheduler`, or name none (in ${' and $'.join(VARIABLES)} neither) for a "
+            "cluster on this machine"
         ) from error
+    # a client that is closed while it looks for a scheduler that died, which whoever
+    # asks is told in a sentence, would have Dask log a traceback
+    logging.getLogger("distributed.client").addFilter(_is_news)
     with client:
         yield client
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a record of Dask's is about more than something that was cancelled."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, asyncio.CancelledError)
 
 
 def _shake_hands(address: str, most_s: float) -> None:

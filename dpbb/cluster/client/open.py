@@ -13,7 +13,7 @@ from distributed.protocol import pickle
 import dpbb
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import Run
-from dpbb.cluster.client.scheduler_calls import check_open
+from dpbb.cluster.client.scheduler_calls import check_open, needing
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
@@ -53,7 +53,7 @@ def submit_run(
     Raises
     ------
     ClusterError
-        dpbb is missing or another one on the scheduler or a worker; names the host
+        dpbb is missing or another one on the scheduler or all workers; names the host
         and what to do.
     """
     check_open(client)
@@ -64,7 +64,8 @@ def submit_run(
         message = {"blob": pickle.dumps(spec), "submitter": _submitter()}
         if saved is not None:
             message["saved"] = wrap(np.frombuffer(saved, np.uint8))
-        opened = raised(await there.scheduler.dpbb_open(**message))
+        with needing(client):
+            opened = raised(await there.scheduler.dpbb_open(**message))
         run = Run(client, spec.run_id, make_result, page=opened["page"])
         if optima_file is not None:
             try:
@@ -88,7 +89,8 @@ def list_runs(client: Client) -> Any:
 
 async def _list_runs(client: Any) -> list[Snapshot]:
     await ensure_plugin(client)
-    answer = raised(await client.scheduler.dpbb_runs())
+    with needing(client):
+        answer = raised(await client.scheduler.dpbb_runs())
     return [pickle.loads(entry["snapshot"]) for entry in answer]
 
 
@@ -130,7 +132,8 @@ def attach_run(
                 f"{run_id!r}; there are {', '.join(found or known) or 'none'}"
             )
         name = RunId(found[0])
-        about = raised(await there.scheduler.dpbb_describe(run_id=name))
+        with needing(client):
+            about = raised(await there.scheduler.dpbb_describe(run_id=name))
         spec = pickle.loads(about["blob"])
         made = make_result(spec, about["seconds"])
         run = Run(client, name, made, attached=True, page=about["page"])
@@ -147,10 +150,11 @@ def attach_run(
 
 async def ensure_plugin(client: Client) -> None:
     """Check the scheduler's dpbb and register the plugin, if it is not there."""
-    found = await client.run_on_scheduler(scheduler_probe())
-    check_versions(found, f"the scheduler {found['address']}")
-    if not found["registered"]:
-        await client.register_plugin(DpbbSchedulerPlugin())
+    with needing(client):
+        found = await client.run_on_scheduler(scheduler_probe())
+        check_versions(found, f"the scheduler {found['address']}")
+        if not found["registered"]:
+            await client.register_plugin(DpbbSchedulerPlugin())
 
 
 def _submitter() -> str:

@@ -59,7 +59,8 @@ class Run:
     """A run on a cluster.
 
     It goes on when this handle or its client is gone. ``close`` (or the end of a
-    ``with`` block) stops it, unless the handle came from ``attach`` or ``runs``.
+    ``with`` block) stops it, unless the handle came from ``attach`` or ``runs``, and
+    has the scheduler forget it, unless the block ends by an exception, such as Ctrl-C.
 
     Parameters
     ----------
@@ -93,6 +94,7 @@ class Run:
         self._made: Result | None = None
         self._error: ClusterError | InvariantError | None = None
         self._closed = False
+        self._kept = False  # by the scheduler, for whoever asks later
         self._on_close: list[Callable[[], object]] = []
 
     @property
@@ -170,7 +172,7 @@ class Run:
         ClusterError
             The run is over.
         """
-        file = kinds.text("FILE", "a path").check(path, "path")
+        file = kinds.path("FILE", "a path").check(path, "path")
         return self._sync(self._calls.save, file)
 
     def save_now(self) -> Any:
@@ -287,13 +289,15 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
+        self._kept = error is not None
         self.close()
 
     async def __aenter__(self) -> Run:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, error: object, *_: object) -> None:
+        self._kept = error is not None
         await self._close_all()
 
     # -- inside: coroutines in the client's loop ------------------------------------
@@ -384,7 +388,8 @@ class Run:
                 if not await self._wait(0.0):
                     await self._calls.call("stop")
                     await self._wait(None)
-                await self._calls.call("discard")
+                if not self._kept:
+                    await self._calls.call("discard")
         finally:  # the file of a run that has just been stopped is written to its end
             if self._writer is not None:
                 await self._writer.cancel(self.run_id)

@@ -3,6 +3,8 @@
 import asyncio
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
@@ -40,6 +42,18 @@ def check_timeout(timeout: Any) -> None:
         raise OptionError(f"timeout: expected a number, got {shown(timeout)}")
 
 
+@contextmanager
+def needing(client: Any, what: str = "") -> Iterator[None]:
+    """In this block the scheduler has to answer; SchedulerLostError if it does not."""
+    address = getattr(client.scheduler, "address", "an address that is forgotten")
+    try:
+        yield
+    except OSError as error:
+        raise SchedulerLostError(
+            f"{what}lost the scheduler at {address}: {error}"
+        ) from error
+
+
 class SchedulerCalls:
     """Calls about one run; the scheduler's side is ``ClientCalls``."""
 
@@ -61,14 +75,9 @@ class SchedulerCalls:
         scheduler = self._client.scheduler
         if scheduler is None:
             raise ClusterError(f"run {self._run_id}: its client is closed")
-        try:
+        with needing(self._client, f"run {self._run_id}: "):
             method = getattr(scheduler, f"dpbb_{name}")
             return raised(await method(run_id=self._run_id, **message))
-        except OSError as error:
-            raise SchedulerLostError(
-                f"run {self._run_id}: lost the scheduler at {scheduler.address}: "
-                f"{error}"
-            ) from error
 
     async def watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
         """Wait for a change; returns its version, whether it is the end, and state."""

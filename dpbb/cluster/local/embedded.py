@@ -12,14 +12,13 @@ import logging
 import socket
 import subprocess
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.local.process import end, launch
+from dpbb.cluster.local.process import end, ignore_dasks_warnings, launch
 from dpbb.cluster.scheduler.page import EXPECTED
 from dpbb.cluster.worker.gpus import plan_workers
 from dpbb.errors import ClusterError, OptionError
@@ -89,10 +88,7 @@ def embedded_cluster(
         cluster: Any = None
         with _starting:  # one at a time, as two would find the same port free
             address = dashboard_address or free_dashboard_address()
-            # Another program may take it before Dask does, which then takes another.
-            warnings.filterwarnings(
-                "ignore", "Port .* is already in use", UserWarning, "distributed.node"
-            )
+            ignore_dasks_warnings()
             if len(plan.gpus) > 1 and has_dask_cuda():
                 cluster = local_cuda_cluster(
                     plan.gpus,

@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 
 from dpbb.own_process import command_of
@@ -11,6 +12,16 @@ from dpbb.own_process import command_of
 MODULE = "dpbb.cluster.local.worker_main"
 CLOSE_S = 3.0
 """A process that has not ended so long after it was asked to is killed."""
+
+
+def ignore_dasks_warnings() -> None:
+    """Leave out warnings of Dask's about what does not matter here.
+
+    Another program may take a port before Dask does, which then takes another; a worker
+    that explores writes nothing into its scratch directory.
+    """
+    for text in "Port .* is already in use", "Creating scratch directories is taking":
+        warnings.filterwarnings("ignore", text, UserWarning)
 
 
 def launch(environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:

@@ -20,6 +20,7 @@ import time
 from importlib import import_module
 from typing import Any
 
+from dpbb.cluster.local.process import ignore_dasks_warnings
 from dpbb.cluster.worker.gpus import seat_kinds
 
 WARM_UP = "warm_up"
@@ -29,6 +30,7 @@ def main() -> None:
     """Serve until standard input ends."""
     parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    ignore_dasks_warnings()
     threading.Thread(target=_import_engine, daemon=True).start()
     import dask
     from distributed import Worker

@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.scheduler.open_run import OpenRun
-from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, is_resumed
 from dpbb.cluster.storage.claim import Claim
 from dpbb.cluster.storage.store import in_time, shown
-from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import CheckpointSnapshot
@@ -49,7 +48,7 @@ class Checkpointer:
         self._tasks: set[asyncio.Task[object]] = set()  # may hang
         self._ends: set[asyncio.Task[object]] = set()  # do not
 
-    async def keeper(self, spec: RunSpec, saved: Checkpoint | None) -> Keeper | None:
+    async def keeper(self, spec: RunSpec) -> Keeper | None:
         """Return what keeps a new run's checkpoints; None if it wants none.
 
         CheckpointError: the folder cannot be written to, belongs to another run,
@@ -58,15 +57,15 @@ class Checkpointer:
         url, keep = spec.options.checkpoint, spec.options.checkpoint_keep
         if url is None:
             return None
-        goes_on = None if saved is None else saved.spec.run_id
         run_id = spec.run_id
+        goes_on = run_id if is_resumed(run_id) else None
         late = Event()
 
         def take() -> tuple[CheckpointFolder, Claim]:
             folder = CheckpointFolder(url, keep, goes_on=goes_on)
             claim = Claim(folder.folder, run_id)
             if late.is_set():  # nobody would ever give a sign of life
-                leave = claim.release if saved is None else claim.abandon
+                leave = claim.release if goes_on is None else claim.abandon
                 leave()
             return folder, claim
 

@@ -40,7 +40,6 @@ class ClientCalls:
             "optima": self.optima,
             "stop": self.stop,
             "offer": self.offer,
-            "prove": self.prove,
             "runs": self.runs,
             "discard": self.discard,
             "save": self.save,
@@ -133,16 +132,6 @@ class ClientCalls:
             return False
         return self._taken(
             run_id, run.coordinator.offer, permutation, source, time.monotonic()
-        )
-
-    async def prove(self, run_id: RunId, bound: int, source: str) -> bool:
-        """Take a lower bound of an uncut beam; True if it is the best that is known."""
-        run = self._hub.runs.get(run_id)
-        if run is None:
-            self._hub.result(run_id)
-            return False
-        return self._taken(
-            run_id, run.coordinator.prove, bound, source, time.monotonic()
         )
 
     def _taken(

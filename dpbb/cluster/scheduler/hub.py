@@ -51,7 +51,10 @@ LOOK_S = 2e-4
 """For each of its open units a run is left alone for so long between two looks."""
 
 KEPT_RESULTS = 64
-"""Results of so many finished runs are kept for those who ask later."""
+"""Results of so many finished runs are kept for those who ask later,"""
+
+KEPT_BYTES = 256 * 2**20
+"""and of fewer where they take more: the newest is kept whatever it takes."""
 
 
 class Hub:
@@ -131,7 +134,8 @@ class Hub:
             raise ClusterError(
                 f"expected a run of this cluster, got {run_id!r}; known are "
                 f"{', '.join([*self.runs, *self.finished]) or 'none'} (the scheduler "
-                f"keeps the last {KEPT_RESULTS} results, and none over a restart)"
+                f"keeps the last results, {KEPT_RESULTS} at most, and none over a "
+                "restart)"
             ) from None
 
     def fail(self, run_id: RunId, error: Exception | str) -> None:
@@ -141,6 +145,12 @@ class Hub:
         run.broken |= isinstance(error, InvariantError)
         run.coordinator.fail(str(error), self._clock())
         self._settle(run_id)
+
+    def note(self, run_id: RunId, kind: str, text: str) -> None:
+        """Note for people what concerns a run, if it is open."""
+        run = self.runs.get(run_id)
+        if run is not None:
+            run.coordinator.note_event(kind, text, self._clock())
 
     def advance(self, run_id: RunId) -> None:
         """Act on what was asked of a run's coordinator (a stop, an offer)."""
@@ -391,8 +401,12 @@ class Hub:
         self.finished[run.id] = FinishedRun(
             outcome, snapshot, run.broken, run.version + 1, run.blob, now
         )
-        while len(self.finished) > KEPT_RESULTS:
-            del self.finished[next(iter(self.finished))]
+        n_bytes = sum(one.n_bytes for one in self.finished.values())
+        for old, one in list(self.finished.items())[:-1]:
+            if len(self.finished) <= KEPT_RESULTS and n_bytes <= KEPT_BYTES:
+                break
+            n_bytes -= one.n_bytes
+            del self.finished[old]
         logger.info("run %s is over: %s", run.id, snapshot.termination)
         self._shell.changed(run.id)
         self._sharing.due = True

@@ -179,3 +179,8 @@ class FinishedRun:
     version: int
     blob: bytes  # the pickled RunSpec
     ended: float  # when, by the hub's clock
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimate of what its large parts take in memory."""
+        return len(self.blob) + self.outcome.n_bytes

@@ -10,6 +10,7 @@ import logging
 import secrets
 import socket
 import sys
+import threading
 import weakref
 from asyncio import AbstractEventLoop
 from pathlib import Path
@@ -150,9 +151,18 @@ def _allowed() -> set[str]:
 
 
 @functools.cache
-def _names_here() -> tuple[str, str]:
-    """Names that this host has; a name service is asked once."""
-    return socket.gethostname().lower(), socket.getfqdn().lower()
+def _names_here() -> set[str]:
+    """Names that this host has; grows when a name service has answered, if it does.
+
+    It is asked once, in a thread: it may take seconds, and this is the event loop.
+    """
+    names = {socket.gethostname().lower()}
+
+    def ask() -> None:
+        names.add(socket.getfqdn().lower())
+
+    threading.Thread(target=ask, name="dpbb-name", daemon=True).start()
+    return names
 
 
 def _loops(host: str) -> bool:
@@ -249,7 +259,9 @@ def _add_page(
     application = BokehApplication(
         documents, scheduler, prefix=main.prefix, template_variables=variables
     )
+    _names_here()  # asked for now, they are there when a page is
     _refuse_strangers(application, controls)
+    _refuse_frames(application)
     scheduler.http_application.add_application(application)
     application.initialize(IOLoop.current())
     application.start()
@@ -274,6 +286,30 @@ def _add_page(
         r".*", [(route, AllIndividualPlots, {"dask_server": scheduler})]
     )
     return application
+
+
+def _refuse_frames(application: Any) -> None:
+    """Have the page with the buttons in no other site's frame; plots may be anywhere.
+
+    JupyterLab shows them in frames, and is another site: one of another port.
+    """
+    from tornado.web import OutputTransform
+
+    class OwnFrames(OutputTransform):
+        """Adds the headers; older browsers know the second one alone."""
+
+        def __init__(self, request: Any) -> None:
+            self._has_buttons = "individual-dpbb" not in request.path
+
+        def transform_first_chunk(
+            self, status_code: int, headers: Any, chunk: bytes, finishing: bool
+        ) -> tuple[int, Any, bytes]:
+            if self._has_buttons:
+                headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+                headers["X-Frame-Options"] = "SAMEORIGIN"
+            return status_code, headers, chunk
+
+    application.add_transform(OwnFrames)
 
 
 def _refuse_strangers(application: Any, controls: PageControls) -> None:

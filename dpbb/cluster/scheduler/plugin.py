@@ -37,6 +37,7 @@ from dpbb.cluster.scheduler.notices import Notices
 from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
+from dpbb.cluster.storage.checkpoint_folder import is_resumed
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.worker.loader import worker_plugin_bytes
 from dpbb.coordination.checkpoint import Checkpoint
@@ -209,7 +210,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             host = str(versions["host"])
             name = str(self.scheduler.workers[worker].name)
             self.hub.hello(worker, nthreads, seats, host=host, cores=cores, name=name)
-            self._prepare_for(seats)
+            self._prepare()
 
     async def spec(self, run_id: RunId) -> bytes:
         """Return the pickled RunSpec."""
@@ -261,10 +262,14 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def open(
         self, blob: bytes, saved: Any = None, submitter: str = ""
     ) -> dict[str, Any]:
-        """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes."""
+        """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes.
+
+        Workers with another dpbb are not used; ClusterError if there are no others.
+        """
         await self.started.wait()  # until then some worker may still be refused
-        for error in self.refused.values():
-            raise error
+        if not self.hub.table.workers:
+            for error in self.refused.values():
+                raise error
         spec = await asyncio.to_thread(pickle.loads, blob)
         state = None
         if saved is not None:
@@ -273,6 +278,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 from_bytes, content, "checkpoint", spec.problem
             )
         await self._open(spec, blob, state, str(submitter))
+        for error in self.refused.values():
+            self.hub.note(spec.run_id, "refused", f"not used: {error}")
         return {"page": self.page.comes}
 
     async def describe(self, run_id: RunId) -> dict[str, Any]:
@@ -289,13 +296,13 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def _open(
         self, spec: RunSpec, blob: bytes, state: Checkpoint | None, submitter: str
     ) -> None:
-        keeper = await self.checkpoints.keeper(spec, state)
+        keeper = await self.checkpoints.keeper(spec)
         try:
             await self.submitter.start()
             self.hub.open(spec, blob, saved=state, keeper=keeper, submitter=submitter)
         except BaseException:
             if keeper is not None:
-                await keeper.release(ended=state is None)
+                await keeper.release(ended=not is_resumed(spec.run_id))
             raise
         self.monitor.tick()
         if self._ticker is None or self._ticker.done():
@@ -356,9 +363,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.notices.changed(run_id)
         self.calls.changed(run_id)
 
-    def _prepare_for(self, seats: list[dict[str, Any]]) -> None:
-        """Compile the checks of reports of millions of roots, which GPUs send."""
-        if not self._prepared and any(seat["kind"] == "cuda" for seat in seats):
+    def _prepare(self) -> None:
+        """Compile the checks of reports, once, before the first one comes."""
+        if not self._prepared:
             self._prepared = True
             self._threads.submit(_prepare)
 
@@ -414,7 +421,7 @@ def _decode_and_check(
 
 
 def _prepare() -> None:
-    """Import Numba, which runs on cores alone do without here, and compile."""
+    """Import Numba, and compile or load what checks roots."""
     from dpbb.tree.packed_paths import prepare
 
     prepare()

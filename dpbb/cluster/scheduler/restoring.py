@@ -9,7 +9,7 @@ that is told where such folders are (``dpbb.resume`` in Dask's configuration, re
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.storage.claim import NAME, is_owned
@@ -128,18 +128,12 @@ async def _restore(folder: Folder, opener: Opener) -> None:
 
 
 def going_on(saved: Checkpoint, url: str) -> RunSpec:
-    """Return the run as it was, from where it is; limits count all of its time."""
-    spec = replace(
+    """Return the run as it was, from where it is; what was left of its limits is."""
+    return replace(
         saved.spec,
         run_id=resumed_id(saved.spec.run_id),
         upper_bound=saved.cutoff,
         permutation=None,  # the checkpoint has a better one, or the same
         options=replace(saved.spec.options, checkpoint=url),
+        time_limit_s=saved.left_s,
     )
-    request: Any = spec.request
-    if not request:
-        return spec
-    limit = request["options"].get("time_limit_s")
-    if limit is not None:
-        limit = max(0.0, limit - request["seconds"] - saved.seconds)
-    return replace(spec, time_limit_s=limit)

@@ -40,7 +40,6 @@ from dpbb.coordination.sections import (
 )
 from dpbb.errors import CheckpointError
 from dpbb.problem import Problem
-from dpbb.tree.packing import MANY_ROOTS
 
 HEADER = re.compile(r"checkpoint-(\d{6,})(?:-[0-9a-f]{8})?\.dpbb")
 PART = re.compile(r"units-(\d{6,})(?:-[0-9a-f]{8})?\.bin")
@@ -49,6 +48,9 @@ LEAST_SHARE = 0.5
 
 ENCODING_THREADS = 8
 """Units of a checkpoint that are compressed at a time."""
+
+MANY_ROOTS = 1 << 16
+"""Roots of a checkpoint from which that is worth threads."""
 
 PIECE = 1 << 24
 """Bytes that are read back at a time."""
@@ -166,6 +168,7 @@ class CheckpointFolder:
         lost = tuple(n for n, size in self._sizes.items() if there.get(n) != size)
         for gone in lost:
             del self._sizes[gone]
+        self._parts = {n: parts for n, parts in self._parts.items() if n in there}
         known = self._usable(saved)
         chunks: list[bytes] = []
         size = 0
@@ -309,7 +312,25 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
         return _load_newest(folder, names, problem)
     if folder.is_there():
         raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
-    return _load(*Folder.of_file(source), problem)
+    return _load(*_of_file(source), problem)
+
+
+def _of_file(source: str) -> tuple[Folder, str]:
+    """Return folder and name of a file; of a link that is given, those it leads to."""
+    there = Folder(source)
+    return Folder.of_file(os.path.realpath(there.source) if there.local else source)
+
+
+def folder_of(source: str) -> str | None:
+    """Return the folder that a source of ``load_checkpoint`` is, or is in.
+
+    None: it is a file alone, which ``Run.save`` wrote.
+    """
+    folder = Folder(source)
+    if folder.is_there():
+        return folder.source
+    folder, name = _of_file(source)
+    return folder.source if HEADER.fullmatch(name) else None
 
 
 def newest_whole(folder: Folder) -> Checkpoint:
@@ -383,3 +404,8 @@ def _number(name: str) -> int:
 def resumed_id(run_id: RunId) -> RunId:
     """Name of a run that goes on: no lease of the former one may be taken for its."""
     return RunId(f"{run_id.partition(RESUMED)[0]}{RESUMED}{uuid4().hex[:4]}")
+
+
+def is_resumed(run_id: RunId) -> bool:
+    """Whether a run goes on where another one ended, whose checkpoints are there."""
+    return RESUMED in run_id

@@ -3,11 +3,11 @@
 A file ``owner.json`` names the run and the process that writes here, and when it last
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
 those of network file systems are unreliable, and an owner that was killed has to be
-replaced. One whose process is seen to be gone is replaced at once, any other when it
-has been silent for ``STALE_S``: who wants the folder watches it for so long, as a job
-that was killed with its node is tried again on another one. An owner that was replaced
-finds out before it writes; if it was asleep while it wrote, its successor, of a later
-generation, takes the file back.
+replaced. One whose process is seen to be gone is replaced at once; any other, such as
+one in another container, when it has been silent for ``STALE_S``: who wants the folder
+watches it for so long, as a job that was killed with its node is tried again on another
+one. An owner that was replaced finds out before it writes; if it was asleep while it
+wrote, its successor, of a later generation, takes the file back.
 """
 
 import json
@@ -16,6 +16,8 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 from uuid import uuid4
 
 import psutil
@@ -58,6 +60,8 @@ class Owner:
         Its last sign of life, in seconds of the epoch.
     generation
         How many owners, one after the other, the folder had before.
+    machine
+        Where ``pid`` is a number of: see ``machine_here``.
     """
 
     nonce: str
@@ -67,6 +71,11 @@ class Owner:
     started: float
     beat: float
     generation: int = 0
+    machine: str = ""
+
+    def is_elsewhere(self, host: str) -> bool:
+        """Whether its process cannot be seen from this one, which is on this host."""
+        return (self.host, self.machine) != (host, machine_here())
 
     def is_ahead(self, now: float) -> bool:
         """Whether its sign of life is so far in the future that it tells no time."""
@@ -76,7 +85,7 @@ class Owner:
         """Whether it may still write, as far as can be seen from this host."""
         if now - self.beat > STALE_S:
             return False
-        if self.host != host:
+        if self.is_elsewhere(host):
             return True
         if self.pid == os.getpid():
             return self.nonce in _held
@@ -110,6 +119,11 @@ class Claim:
         before = read_owner(folder)
         if before is not None and is_owned(folder, patient=True):
             raise CheckpointError(self._refusal(before))
+        if before is None and NAME in folder.names():
+            raise CheckpointError(
+                f"expected {folder.label(NAME)} to be missing, or of dpbb, got another "
+                "file, which is not written over: delete it, or choose another folder"
+            )
         self._generation = 0 if before is None else before.generation + 1
         self.tag = "" if before is None else self._nonce[:8]
         self._beat()
@@ -161,6 +175,7 @@ class Claim:
             started,
             time.time() if now is None else now,
             self._generation,
+            machine_here(),
         )
         self._folder.write(NAME, [json.dumps(asdict(owner)).encode()], before)
 
@@ -184,6 +199,19 @@ class Claim:
         )
 
 
+@cache
+def machine_here() -> str:
+    """Return the running kernel and the name space of its pids that this process is in.
+
+    Two containers may have one host name; "" where the system does not say.
+    """
+    try:
+        kernel = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{kernel} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""
+
+
 def read_owner(folder: Folder) -> Owner | None:
     """Who has the folder; None if nobody has, or the file cannot be understood."""
     if NAME not in folder.names():
@@ -197,13 +225,15 @@ def read_owner(folder: Folder) -> Owner | None:
 def is_owned(folder: Folder, *, patient: bool = False) -> bool:
     """Whether somebody may still write there; watches one whose clock is ahead.
 
-    ``patient``: watch one on another host, too, until it gives a sign of life or is
-    stale: whether its process is gone cannot be seen from here.
+    ``patient``: watch one on another host or in another container, too, until it gives
+    a sign of life or is stale: whether its process is gone cannot be seen from here.
     """
     owner = first = read_owner(folder)
     deadline = time.monotonic() + STALE_S
     while owner is not None and owner.is_alive(folder.host, time.time()):
-        watched = owner.is_ahead(time.time()) or (patient and owner.host != folder.host)
+        watched = owner.is_ahead(time.time()) or (
+            patient and owner.is_elsewhere(folder.host)
+        )
         if not watched or owner != first:
             return True
         if time.monotonic() >= deadline:

@@ -11,8 +11,9 @@ import errno
 import os
 import re
 import socket
+import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import wraps
@@ -72,6 +73,12 @@ def _halves(url: str) -> tuple[str, str]:
 def _below(folder: str, name: str) -> str:
     """Path or URL of what is in a folder; that of a root may end in a slash."""
     return f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
+
+
+def _open_here(path: str, flags: int) -> int:
+    """Open a file, but no link to one; a pipe is not waited for."""
+    kept = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | kept)
 
 
 class Folder:
@@ -152,15 +159,23 @@ class Folder:
     def write(
         self,
         name: str,
-        chunks: Iterable[bytes],
+        chunks: Sequence[bytes],
         before: Callable[[], None] | None = None,
     ) -> int:
-        """Write a file; returns its size in bytes.
+        """Write a file; returns its size in bytes. A folder that is gone is made again.
 
         ``before`` is called when all that may take time is done, just before the file
         is there; what it raises leaves none.
         """
-        path = self.at(name)
+        try:
+            return self._write(self.at(name), chunks, before)
+        except FileNotFoundError:
+            self._fs.makedirs(self._path, exist_ok=True)
+            return self._write(self.at(name), chunks, before)
+
+    def _write(
+        self, path: str, chunks: Sequence[bytes], before: Callable[[], None] | None
+    ) -> int:
         if not self.local:
             content = b"".join(chunks)
             if before is not None:
@@ -195,8 +210,22 @@ class Folder:
 
     @_named("read from")
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
-        """Bytes of a file, from ``start`` to ``end``."""
-        return self._fs.cat_file(self.at(name), start=start, end=end)
+        """Bytes of a file, from ``start`` to ``end``.
+
+        Of this folder: neither what a link leads to, nor a device or a pipe.
+        """
+        path = self.at(name)
+        if not self.local:
+            return self._fs.cat_file(path, start=start, end=end)
+        with open(path, "rb", opener=_open_here) as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise CheckpointError(
+                    f"expected a file, got {self.label(name)}, which is none"
+                )
+            file.seek(start)
+            until = about.st_size if end is None else min(end, about.st_size)
+            return file.read(max(0, until - start))
 
     @_named("list")
     def names(self) -> list[str]:

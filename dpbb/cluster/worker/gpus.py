@@ -1,5 +1,6 @@
 """The GPUs that this process may use, and the names by which to give away each."""
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from dpbb.engines.registry import AUTO, get_engine, is_replaced
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
+
+logger = logging.getLogger(__name__)
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SEATS = "DPBB_SEATS"
@@ -102,7 +105,14 @@ def gpus_for(
             return [device.uuid for device in get_engine("gpu").devices()]
     except EngineUnavailable:
         return []
-    return visible_gpus(os.environ) if find_spec("cupy") is not None else []
+    if find_spec("cupy") is None:
+        return []
+    if find_spec("pynvml") is None:
+        logger.warning(
+            "GPUs cannot be counted: pip install nvidia-ml-py, which dpbb[cuda12] and "
+            "dpbb[cuda13] bring"
+        )
+    return visible_gpus(os.environ)
 
 
 def visible_gpus(environ: Mapping[str, str]) -> list[str]:

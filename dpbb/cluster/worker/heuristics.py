@@ -72,9 +72,6 @@ class Channel(Protocol):
     def offer(self, incumbent: Incumbent) -> None:
         """Offer a schedule; blocks. A DpbbError when the run is gone."""
 
-    def prove(self, bound: int) -> None:
-        """Tell the run of a lower bound; blocks. A DpbbError when it is gone."""
-
 
 class RunHeuristics:
     """The threads of one run on one worker.
@@ -227,8 +224,10 @@ class RunHeuristics:
                 if self._turns is not None:
                     self._turns.drop(method)
             return None
-        if found.proved:
-            self._bounded(found.value)
+        if found.proved:  # nothing is left to search for; the proof is the tree's
+            with self._changed:
+                self._lower_bound = max(self._lower_bound, found.value)
+                self._changed.notify_all()
         return found.value < beginning.value
 
     def _incumbent(self, stop: threading.Event) -> Beginning | None:
@@ -261,8 +260,7 @@ class RunHeuristics:
             if self._pool.incumbent is not None:
                 pool.lead(self._pool.incumbent)
             self._pool, self._problem, self._turns = pool, problem, Turns(methods)
-            known = spec.uncut_bound, proving_bound(problem)
-            self._lower_bound = max(bound for bound in known if bound is not None)
+            self._lower_bound = proving_bound(problem)
             self._start_s = spec.options.heuristic_start_s
 
     def _next(
@@ -293,7 +291,6 @@ class RunHeuristics:
             seed=self._seeds.getrandbits(32),
             on_improvement=self._found,
             should_stop=stop.is_set,
-            on_bound=self._bounded,
         )
 
     def _found(self, incumbent: Incumbent) -> None:
@@ -307,15 +304,6 @@ class RunHeuristics:
                 self._turns.note(incumbent.source)
             self._changed.notify_all()
         self._channel.offer(incumbent)
-
-    def _bounded(self, bound: int) -> None:
-        """Tell the run of a better lower bound, and search no further than that."""
-        with self._changed:
-            if bound <= self._lower_bound:
-                return
-            self._lower_bound = bound
-            self._changed.notify_all()
-        self._channel.prove(bound)
 
 
 class WorkerHeuristics:

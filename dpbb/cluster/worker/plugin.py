@@ -247,10 +247,6 @@ class _RunChannel:
         source = f"{incumbent.source}, {address}"
         self._call("dpbb_offer", permutation=jobs, source=source)
 
-    def prove(self, bound: int) -> None:
-        source = f"an uncut beam, {self._plugin.worker.address}"
-        self._call("dpbb_prove", bound=bound, source=source)
-
     def _call(self, op: str, **message: Any) -> None:
         try:
             self._link.call(op, run_id=self._link.run_id, **message)

@@ -7,7 +7,7 @@ import numpy as np
 from dpbb.engines.cpu.state import CONTROL_SIZE, EXPLORERS, TOP, make_pool
 from dpbb.engines.cpu.walk import write_paths
 from dpbb.kernels.pointers import addresses
-from dpbb.tree.work_unit import WorkUnit, sort_keys
+from dpbb.tree.work_unit import WorkUnit
 
 SPARE_SETS = 64
 """Sibling sets an explorer that explorers may leave on the pool for each other."""
@@ -94,8 +94,7 @@ class SiblingPool:
             width,
             *(part.ctypes.data for part in (depths, digits, sets, bits)),
         )
-        order = np.argsort(sort_keys(self._n_jobs, digits), kind="stable")
-        unit = WorkUnit(self._n_jobs, depths[order], digits[order])
+        unit, order = WorkUnit.from_table(self._n_jobs, depths, digits)
         return unit, sets[order], bits[order]
 
     def remove(self, sets: np.ndarray, bits: np.ndarray) -> None:

@@ -36,7 +36,7 @@ from dpbb.engines.cpu.state import (
 )
 from dpbb.engines.cpu.walk import load_roots
 from dpbb.engines.promotion import best_completions
-from dpbb.errors import InvariantError
+from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions
 from dpbb.problem import Beginning, Problem
@@ -82,12 +82,13 @@ class CpuSession:
         )
         dtype = model.narrowest_dtype(problem, ub)
         self._lane = dtype(0)
-        self._tables = make_tables(
-            model.of(problem, tree.root_order, dtype),
-            problem,
-            tree,
-            all_optima=all_optima,
-        )
+        compiled_for = model.of(problem, tree.root_order, dtype)
+        if compiled_for.root_bound < 0:
+            raise EngineUnavailable(
+                f"engine cpu takes costs from 0 on, {problem.name} has the root bound "
+                f"{compiled_for.root_bound}"
+            )
+        self._tables = make_tables(compiled_for, problem, tree, all_optima=all_optima)
         self._tables_at = addresses(self._tables)
         self._ub = ub
         self._all_optima = all_optima

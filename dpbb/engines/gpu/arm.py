@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from dpbb.engines.gpu.control import Orders
     from dpbb.engines.gpu.kernels import Exploration, Kernels
-    from dpbb.engines.gpu.memory import MemoryPlan
-    from dpbb.engines.gpu.orders import Orders
-    from dpbb.engines.gpu.page_budget import PageBudget
+    from dpbb.engines.gpu.memory import MemoryPlan, PageBudget
     from dpbb.engines.gpu.pool import PagePool
     from dpbb.engines.gpu.shape import KernelShape
-    from dpbb.tree.work_unit import WorkUnit
 
 
-class Arm(Protocol):
+class Arm(ABC):
     """Launches the kernels that explore; owns what explorers keep besides pages.
+
+    What is not abstract is right for an arm whose open nodes are all in the pool
+    between launches.
 
     Attributes
     ----------
@@ -32,6 +36,8 @@ class Arm(Protocol):
         How many pages loaded roots, and explorers, may take.
     n_warps
         Warps that explore.
+    statistics
+        What the bench shows besides counters.
 
     Parameters
     ----------
@@ -43,17 +49,21 @@ class Arm(Protocol):
 
     exploration: ClassVar[Exploration]
     explorers_per_warp: ClassVar[int]
-    pool: PagePool
     budget: PageBudget
-    n_warps: int
 
-    def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None: ...
+    def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
+        self.pool = pool
+        self.n_warps = plan.n_warps
+        self.statistics: dict[str, float] = {}
+        self._kernels = kernels
 
     @staticmethod
+    @abstractmethod
     def wanted_warps(kernels: Kernels, explorers: int | None) -> int:
         """Warps for so many explorers; None: as many as suit the device."""
 
     @staticmethod
+    @abstractmethod
     def plan(
         shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
     ) -> MemoryPlan:
@@ -62,7 +72,9 @@ class Arm(Protocol):
     @property
     def explores(self) -> bool:
         """Whether there are open nodes on the device."""
+        return self.pool.size > 0
 
+    @abstractmethod
     def launch(
         self,
         seconds: float,
@@ -85,6 +97,7 @@ class Arm(Protocol):
 
     def survey(self) -> tuple[int, int]:
         """Count and bound the open roots; see ``PagePool.survey``."""
+        return self.pool.survey()
 
     def promoted(self, limit: int) -> NDArray[np.uint32]:
         """Complete the nodes in hand; the best of each warp.
@@ -99,13 +112,11 @@ class Arm(Protocol):
         ndarray of uint32, shape (n_warps, leaf_words)
             See ``dpbb.engines.gpu.leaves.nodes_promoted``.
         """
+        return self.pool.promoted(limit)
 
     def held(self) -> WorkUnit:
         """Open roots that are with explorers; changes nothing."""
+        return WorkUnit.empty(self.pool.layout.n_jobs)
 
-    def drop_held(self) -> None:
+    def drop_held(self) -> None:  # noqa: B027 (nothing is held)
         """Forget the explorers' open roots: they are loaded anew."""
-
-    @property
-    def statistics(self) -> dict[str, float]:
-        """What the bench shows besides counters."""

@@ -1,4 +1,4 @@
-"""The device under a session: its memory, and what happens when it fails."""
+"""The device under a session, and what happens when it fails."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,14 +8,6 @@ from dpbb.errors import DpbbError
 
 class DeviceError(DpbbError, RuntimeError):
     """The CUDA device failed in the middle of a session: its counts are void."""
-
-
-def free_device_bytes() -> int:
-    """Device memory that this process could still allocate."""
-    import cupy
-
-    pool = cupy.get_default_memory_pool()
-    return int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
 
 
 class OnDevice:

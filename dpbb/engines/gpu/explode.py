@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.engines.gpu.arm import Arm
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import ARENA, LANES, NO_VALUE, Stop, up
-from dpbb.engines.gpu.memory import MemoryPlan, plan_memory
-from dpbb.engines.gpu.page_budget import PageBudget
+from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, plan_memory
 from dpbb.errors import InvariantError
-from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.engines.gpu.orders import Orders
+    from dpbb.engines.gpu.control import Orders
     from dpbb.engines.gpu.pool import PagePool
     from dpbb.engines.gpu.shape import KernelShape
 
@@ -29,12 +27,6 @@ DRAIN_BATCHES = 64
 
 MOST_LISTED = 32
 """Jobs of a node that an ``Explorer`` lists at a time."""
-
-PLACE_BYTES = 8
-"""Where a critical machine is in a record."""
-
-FILTER_LISTS = 2
-"""Children for each lane in the list of a ``Filter``."""
 
 SHRINKING_BATCHES = 1024
 """As many at the end of one that shrinks: some 20 ms on an H200."""
@@ -55,30 +47,28 @@ def filter_bytes(shape: KernelShape) -> int:
     of_model = shape.model.tightening_bytes
     if not of_model:
         return 0
-    return of_model + 4 * LANES * FILTER_LISTS
+    return of_model + 4 * LANES * shape.model.slots
 
 
 def block_bytes(shape: KernelShape) -> int:
     """Bytes of a block there: the ``Arena``, and the times of pairs of jobs."""
     n_pairs = shape.n_jobs // 32 * 16 + up(shape.n_jobs % 32, 4) // 2
     model = shape.model
-    sides = 2 * (4 * n_pairs * model.side_words + PLACE_BYTES * model.n_critical)
+    sides = 2 * (4 * n_pairs * model.side_words + model.place_bytes * model.n_critical)
     return up(ARENA.itemsize, 16) + shape.one_side * sides
 
 
-class Exploding:
+class Exploding(Arm):
     """See ``Arm``; an explorer is a lane. The kernel is ``explore.cu``."""
 
-    exploration: ClassVar = Exploration(
+    exploration = Exploration(
         "explore.cu", "explore", warp_bytes, block_bytes, one_side=True
     )
-    explorers_per_warp: ClassVar = LANES
+    explorers_per_warp = LANES
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
-        self.pool = pool
+        super().__init__(kernels, pool, plan)
         self.budget = PageBudget(plan.n_pages, pool.layout.pages_per_warp)
-        self.n_warps = plan.n_warps
-        self._kernels = kernels
         self._pruned_at = NO_VALUE
 
     @staticmethod
@@ -95,11 +85,6 @@ class Exploding:
     ) -> MemoryPlan:
         """Return what fits; see ``plan_memory``."""
         return plan_memory(shape, n_warps, free_bytes, all_optima=all_optima)
-
-    @property
-    def explores(self) -> bool:
-        """Whether there are open nodes on the device."""
-        return self.pool.size > 0
 
     def launch(
         self,
@@ -175,23 +160,3 @@ class Exploding:
                 budget.limit,
                 self.n_warps,
             )
-
-    def survey(self) -> tuple[int, int]:
-        """Count and bound the open roots; see ``PagePool.survey``."""
-        return self.pool.survey()
-
-    def promoted(self, limit: int) -> NDArray[np.uint32]:
-        """Complete the nodes of the pool: all that are open."""
-        return self.pool.promoted(limit)
-
-    def held(self) -> WorkUnit:
-        """Nothing: between launches all open nodes are in the pool."""
-        return WorkUnit.empty(self.pool.layout.n_jobs)
-
-    def drop_held(self) -> None:
-        """Nothing is held."""
-
-    @property
-    def statistics(self) -> dict[str, float]:
-        """Nothing but the counters."""
-        return {}

@@ -594,6 +594,23 @@ __device__ __forceinline__ int tighten_children(
 }
 #endif
 
+// Dynamic shared memory of a block, of which the host knows the size beforehand.
+#if TIGHTENS
+constexpr size_t WARP_BYTES = sizeof(Explorer) + sizeof(Filter);
+#else
+constexpr size_t WARP_BYTES = sizeof(Explorer);
+#endif
+#if ONE_SIDE
+constexpr size_t SIDES_BYTES = 4 * N_PAIRS * PAIR_ROW + 2 * N_CRITICAL * sizeof(Place);
+#else
+constexpr size_t SIDES_BYTES = 0;
+#endif
+static_assert(
+    (sizeof(Arena) + 15) / 16 * 16 + SHARED_ROWS * ((N * STRIDE + 3) / 4 * 16) +
+            SIDES_BYTES + WARPS * WARP_BYTES ==
+        SHARED_BYTES,
+    "shared memory is not what dpbb.engines.gpu.explode and the model say");
+
 extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     explore(const Arena *arena_at) {
   extern __shared__ __align__(16) u32 shared[];

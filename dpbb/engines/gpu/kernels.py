@@ -57,6 +57,10 @@ class Exploration:
         """Return the shared memory of a block."""
         return shape.shared_bytes(self.warp_bytes(shape)) + self.block_bytes(shape)
 
+    def defines(self, shape: KernelShape) -> dict[str, int | str]:
+        """Return the macros; of them ``SHARED_BYTES`` is for the compiler to check."""
+        return {**shape.defines, "SHARED_BYTES": self.shared_bytes(shape)}
+
 
 def filling_block(
     shape: KernelShape, exploration: Exploration, device: int
@@ -124,7 +128,8 @@ class Kernels:
         self.exploration = exploration
         self._shared_bytes = exploration.shared_bytes(shape)
         self._check_shared_memory()
-        self._module = load_module(exploration.sources(shape), shape.defines, device)
+        sources, defines = exploration.sources(shape), exploration.defines(shape)
+        self._module = load_module(sources, defines, device)
         self._functions: dict[str, Any] = {}
         with cupy.cuda.Device(device):
             # CuPy leaves the runtime alone where the device does not change: a thread

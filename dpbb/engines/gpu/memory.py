@@ -1,4 +1,11 @@
-"""Device memory of one session: how much it takes and where it lies."""
+"""Device memory of one session: how much it takes, where it lies, for whom it suffices.
+
+An explorer searches depth first and can say how many pages it will ever hold, but all
+explorers of a device together seldom come near to that, and most instances would get
+few of them if every one had its pages set aside. So all of them begin, and leave some
+pages free. When only those are left, fewer explorers go on and leave half of them, and
+so on, until what is free is enough for the worst case of those that are left.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.gpu.device import free_device_bytes
 from dpbb.engines.gpu.layout import ARENA, CONTROL, NONE, PageLayout
 from dpbb.errors import EngineUnavailable
 
@@ -24,6 +30,12 @@ LEAST_WARPS = 4
 """Warps that must have memory; those of a block that have none stay idle."""
 SPARE_PAGES = 1 << 16
 """Pages beyond the worst case of the explorers: loaded roots in partly filled pages."""
+SPARE_SHARE = 4
+"""One in so many pages is left free by all explorers."""
+FEWER = 4
+"""One in so many explorers goes on when pages are used up."""
+CLAIM = 64
+"""Pages that an explorer may have at hand beside those it fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +87,34 @@ def plan_memory(
         if n_warps <= least_warps:
             raise EngineUnavailable(
                 f"{shape.model.described} need "
-                f"{per_page * (least + 32 * n_warps) / MEMORY_SHARE / 2**30:.1f} GiB "
-                f"of free device memory, there are {free_bytes / 2**30:.1f} GiB"
+                f"{per_page * (least + 32 * n_warps) / 2**30:.1f} GiB on the device, "
+                f"a session may take {budget / 2**30:.1f} ({MEMORY_SHARE:.0%} of what "
+                "is free)"
             )
         n_warps = max(least_warps, n_warps // 2)
+
+
+def free_device_bytes() -> int:
+    """Device memory that this process could still allocate."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    return int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+
+
+def held_text() -> str:
+    """Say how much of the device's memory is free, and who holds the rest."""
+    import cupy
+
+    free, total = cupy.cuda.runtime.memGetInfo()
+    pool = cupy.get_default_memory_pool()
+    free += pool.free_bytes()
+    ours = pool.used_bytes()
+    others = max(0, total - free - ours)
+    return (
+        f"of {total / 2**30:.1f} GiB {free / 2**30:.1f} are free, this process has "
+        f"{ours / 2**30:.1f}, others {others / 2**30:.1f}"
+    )
 
 
 def allocate(
@@ -108,7 +144,10 @@ def allocate(
 
     free = free_device_bytes()
     while True:
-        planned = plan(wanted, free)
+        try:
+            planned = plan(wanted, free)
+        except EngineUnavailable as error:
+            raise EngineUnavailable(f"{error}: {held_text()}") from error
         try:
             return make(planned)
         except OutOfMemoryError as error:
@@ -116,7 +155,7 @@ def allocate(
         # not above: as long as the error is there, so are the arrays that fitted
         cupy.get_default_memory_pool().free_all_blocks()
         if planned.n_warps <= least:
-            raise EngineUnavailable(f"device memory is used up by others: {reason}")
+            raise EngineUnavailable(f"no device memory: {held_text()}: {reason}")
         wanted = max(least, planned.n_warps // 2)
         free = min(free // 2, free_device_bytes())
 
@@ -212,3 +251,62 @@ class DeviceMemory:
         arena["n_leaves"] = plan.n_leaves
         arena["all_optima"] = all_optima
         return cupy.asarray(arena.view(np.uint8))
+
+
+class PageBudget:
+    """Bounds on the explorers of the next launch.
+
+    Attributes
+    ----------
+    limit : int or None
+        Most explorers; None: all. While there is a limit, pages of deep nodes have to
+        be explored first: only then is the worst case that of an explorer.
+    spare : int
+        Pages that they have to leave free.
+
+    Parameters
+    ----------
+    n_pages
+        All pages.
+    pages_per_warp
+        Pages that one explorer can ever hold.
+    """
+
+    def __init__(self, n_pages: int, pages_per_warp: int) -> None:
+        self._need = pages_per_warp + CLAIM
+        self._spare_of_all = max(self._need, n_pages // SPARE_SHARE)
+        self._plenty = (n_pages + self._spare_of_all) // 2
+        self.limit: int | None = None
+        self.spare = self._spare_of_all
+
+    @property
+    def is_last(self) -> bool:
+        """Whether there is nothing left to give up: one explorer, no spare page."""
+        return self.limit == 1 and self.spare == 0
+
+    def loadable(self, free: int, *, explores: bool) -> int:
+        """Pages that new roots may fill; none while explorers are short of pages."""
+        if explores and self.limit is not None:
+            return 0
+        return free - self._spare_of_all
+
+    def look(self, free: int) -> None:
+        """Before a launch: take back a limit that the free pages have made needless."""
+        if self.limit is None:
+            return
+        enough = free // self._need
+        if free >= self._plenty:
+            self.limit, self.spare = None, self._spare_of_all
+        elif enough >= self.limit:
+            self.limit, self.spare = enough, 0
+
+    def used_up(self, explorers: int, free: int) -> None:
+        """After a launch of so many explorers that has run out of pages."""
+        if self.limit is None:  # all of them need more than that
+            self._plenty = max(self._plenty, free + 1)
+        enough = max(1, free // self._need)
+        fewer = explorers // FEWER
+        if fewer <= enough or free // 2 < self._need:
+            self.limit, self.spare = enough, 0
+        else:
+            self.limit, self.spare = fewer, free // 2

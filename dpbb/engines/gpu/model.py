@@ -12,7 +12,8 @@ everything else. They handle states of nodes and know nothing of the problem but
     A state that ``node_of(state)`` has made ready to bound the node and its children.
 ``node_bound(node)``
     Lower bound of the node itself: it is compared with the upper bound once more before
-    the node is decomposed.
+    the node is decomposed. It has to be what ``child_bounds`` gave for it, as a child,
+    or counts would depend on when an upper bound comes. No child's bound is below it.
 ``hold(node)``
     Has what ``node_of`` computes stay in registers while the children are bounded.
 ``child_bounds<WORDS, TWOS>(node, row)``
@@ -37,6 +38,9 @@ first, those of two jobs at a time, by what is not above ``child_bounds``:
     Half of word i of the ``SIDE_ROW`` words of a pair of jobs, of one with this row.
 ``side_bounds<TWOS>(side, row)``
     Lower bounds of both jobs' children on that side.
+
+No bound and no cost is below 0. Sizes that the host has to know before anything is
+compiled are compared by the compiler (``SHARED_BYTES``, ``PAGE_BYTES``).
 
 The values of ``child_bounds`` choose the side. A bound that is dearer and stronger
 (``dpbb.problem.Tightens``) is asked about the children that they leave there, if the
@@ -112,6 +116,10 @@ class CudaModel(Protocol):
         """``N_CRITICAL``."""
 
     @property
+    def place_bytes(self) -> int:
+        """Size of a ``Place``."""
+
+    @property
     def side_words(self) -> int:
         """``SIDE_ROW``."""
 
@@ -126,6 +134,10 @@ class CudaModel(Protocol):
     @property
     def tightening_bytes(self) -> int:
         """Size of a ``Tightening``; 0: the bound is that of ``child_bounds``."""
+
+    @property
+    def slots(self) -> int:
+        """``SLOTS``, where bounds are tightened."""
 
     @property
     def described(self) -> str:

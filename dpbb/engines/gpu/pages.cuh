@@ -31,6 +31,7 @@ constexpr int PATH_QUADS = (N + DIGITS_PER_QUAD - 1) / DIGITS_PER_QUAD;
 constexpr int RECORD_WORDS = PATH_AT + 4 * PATH_QUADS;
 constexpr int PAGE_WORDS = RECORD_WORDS * LANES;
 constexpr int LEAF_WORDS = RECORD_WORDS - MASK_AT + 1;  // value, mask, ..., path
+static_assert(PAGE_WORDS * 4 == PAGE_BYTES, "a page is not what dpbb.engines.gpu.layout says");
 constexpr u32 NONE = 0xffffffffu;
 
 enum StopReason {

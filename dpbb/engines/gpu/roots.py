@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.gpu.layout import LANES
-from dpbb.tree.packing import narrow
+from dpbb.tree.packing import Packed, narrow
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -54,48 +54,29 @@ def pages_of_unit(
     return order, first, np.minimum(limit - first, LANES), ordered[first]
 
 
-def unit_of_paths(
-    n_jobs: int, depths: NDArray[np.uint16], digits: NDArray[np.uint16]
-) -> WorkUnit:
-    """Put roots in leaf order.
-
-    Parameters
-    ----------
-    depths : ndarray of uint16, shape (r,)
-        Depths.
-    digits : ndarray of uint16, shape (r, n_jobs)
-        Paths, padded with zeros.
-    """
-    if not len(depths):
-        return WorkUnit.empty(n_jobs)
-    width = max(1, int(depths.max()))
-    order = np.lexsort(_sort_keys(np, n_jobs, digits[:, :width]))
-    return WorkUnit(n_jobs, depths[order], np.ascontiguousarray(digits[order, :width]))
-
-
 def unit_of_device_paths(
     n_jobs: int, depths: Any, digits: Any, launch: Launch
 ) -> WorkUnit:
-    """Do as ``unit_of_paths`` with CuPy arrays: sort and pack them where they are.
+    """Return roots that a device has written, sorted and packed where they are.
 
     A few bytes of each root then cross the bus. The host does it for short lists, and
     where the device has no memory left for it.
 
     Parameters
     ----------
-    depths, digits
-        As there, on the device.
+    depths, digits : CuPy arrays of uint16, shape (r,) and (r, n_jobs)
+        In any order; paths are padded with zeros.
     launch
         ``launch(kernel, threads, arguments)`` of ``transfer.cu``: a thread a row.
     """
     import cupy
 
     if len(depths) <= SORTED_BY_HOST:
-        return unit_of_paths(n_jobs, depths.get(), digits.get())
+        return WorkUnit.from_table(n_jobs, depths.get(), digits.get())[0]
     try:
         return _packed_there(n_jobs, depths, digits, launch)
     except cupy.cuda.memory.OutOfMemoryError:
-        return unit_of_paths(n_jobs, depths.get(), digits.get())
+        return WorkUnit.from_table(n_jobs, depths.get(), digits.get())[0]
 
 
 def _packed_there(n_jobs: int, depths: Any, digits: Any, launch: Launch) -> WorkUnit:
@@ -103,7 +84,7 @@ def _packed_there(n_jobs: int, depths: Any, digits: Any, launch: Launch) -> Work
     import cupy
 
     n_rows, kind = len(depths), narrow(n_jobs)
-    order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, : int(depths.max())]))
+    order = cupy.lexsort(_sort_keys(n_jobs, digits[:, : int(depths.max())]))
     depths, digits = depths[order], digits[order]
     shared = cupy.empty(n_rows, kind)
     own = cupy.zeros(n_rows, np.int64)
@@ -112,7 +93,8 @@ def _packed_there(n_jobs: int, depths: Any, digits: Any, launch: Launch) -> Work
     ends = cupy.cumsum(own)
     tails = cupy.empty(int(ends[-1]), kind)
     launch("tail", n_rows, (digits, shared, ends, rows, tails))
-    return WorkUnit.of_packed(n_jobs, *(x.get() for x in (depths, shared, tails)))
+    packed = Packed(depths.get().astype(kind), shared.get(), tails.get())
+    return WorkUnit(n_jobs, packed)
 
 
 def prepare_long_lists(n_jobs: int, device: int) -> None:
@@ -140,19 +122,21 @@ def _prepare(n_jobs: int, device: int) -> None:
         logger.info("device %d: no long list could be prepared: %s", device, error)
 
 
-def _sort_keys(numpy: Any, n_jobs: int, digits: Any) -> Any:
-    """Keys for ``lexsort`` by path, the last one first; of NumPy or of CuPy.
+def _sort_keys(n_jobs: int, digits: Any) -> Any:
+    """Keys for CuPy's ``lexsort`` by path, the last one first.
 
     As many digits as fit are compared at once: big-endian, so in leaf order.
     """
+    import cupy
+
     bits = 8 if n_jobs <= 256 else 16
     per_key = 64 // bits
     rows, width = digits.shape
-    keys = numpy.zeros((-(-width // per_key), rows), numpy.uint64)
+    keys = cupy.zeros((-(-width // per_key), rows), np.uint64)
     for column in range(width):
         key = keys[len(keys) - 1 - column // per_key]
         shift = bits * (per_key - 1 - column % per_key)
-        key |= digits[:, column].astype(numpy.uint64) << numpy.uint64(shift)
+        key |= digits[:, column].astype(np.uint64) << np.uint64(shift)
     return keys
 
 

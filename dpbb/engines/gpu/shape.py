@@ -143,4 +143,5 @@ class KernelShape:
             "LEAST_GIFT": LEAST_GIFT,
             "MOST_CHILDREN": most,
             "FEW_CHILDREN": few,
+            "PAGE_BYTES": self.pages.page_bytes,
         }

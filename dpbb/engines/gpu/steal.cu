@@ -54,6 +54,10 @@ struct Diver {
   u16 job_of_rank[N];
 };
 
+static_assert(
+    SHARED_ROWS * N * ROW * 4 + WARPS * sizeof(Diver) <= SHARED_BYTES,
+    "shared memory is not what dpbb.engines.gpu.steal and the model say");
+
 // A set over jobs, ranks or levels is spread over the warp: lane w holds word w.
 __device__ __forceinline__ int lowest_in(u32 word) {
   const u32 found = __ballot_sync(ALL_LANES, word != 0);

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.pool.nodes import Batch, make_children
-from dpbb.engines.pool.settings import PoolSettings
+from dpbb.engines.pool.settings import IN_FLIGHT, PoolSettings
 from dpbb.kernels.pool_models import BACK_BIT, Nodes, OnDevice, PoolModel
 from dpbb.options import Offload
 
@@ -203,7 +203,7 @@ class DeviceBounding:
     Parameters
     ----------
     settings
-        What is sent there, and in which order.
+        What is sent there.
     threads
         Threads that branch, and that make children.
     """
@@ -213,10 +213,9 @@ class DeviceBounding:
     ) -> None:
         self._model, self._there = model, there
         self._sends_nodes = settings.offload is Offload.NODES
-        self._sorts = settings.sort_pool
         self._n_threads = threads
         self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
-        self._batches = ThreadPoolExecutor(settings.in_flight, "dpbb-pool-device")
+        self._batches = ThreadPoolExecutor(IN_FLIGHT, "dpbb-pool-device")
         self.first_size = there.first_size
 
     def begin(
@@ -279,9 +278,6 @@ class DeviceBounding:
         children = Batch.concatenate([child for child, _, _ in made])
         parent = np.concatenate([number for _, number, _ in made])
         digit = np.concatenate([number for _, _, number in made])
-        if self._sorts:
-            order = np.lexsort((children.back, children.front))
-            children, parent, digit = children.take(order), parent[order], digit[order]
         began = time.perf_counter()
         children.bounds[:] = self._there.bound(children.nodes, ub)
         seconds = time.perf_counter() - began

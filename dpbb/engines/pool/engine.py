@@ -110,7 +110,6 @@ class PoolEngine:
             nodes=settings.offload is Offload.NODES,
             placement=settings.placement,
             block_size=settings.block_size,
-            refactor=settings.refactor,
         )
         threads = min(HOST_THREADS, physical_cores())
         return DeviceBounding(model, there, settings, threads)

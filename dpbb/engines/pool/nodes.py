@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pool_models import BACK_BIT, Nodes
-from dpbb.tree.work_unit import WorkUnit, sort_keys
+from dpbb.tree.work_unit import WorkUnit
 
 MOST_LEVELS = 4096
 """Bounds that the pool tells apart; beyond that, some share a level."""
@@ -111,9 +111,7 @@ class Batch(NamedTuple):
         depths = self.depths
         digits = np.zeros((self.size, max(1, int(depths.max(initial=0)))), np.uint16)
         _write_digits(self.rows, self.front, self.sides, depths, digits)
-        order = np.argsort(sort_keys(n_jobs, digits), kind="stable")
-        unit = WorkUnit(n_jobs, depths[order].astype(np.uint16), digits[order])
-        return unit, order
+        return WorkUnit.from_table(n_jobs, depths, digits)
 
 
 class _Lists(NamedTuple):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpbb.engines.base import SLICE_S, Candidate, Slice
 from dpbb.engines.pool.bounding import Bounded, Bounding, Wanted
 from dpbb.engines.pool.nodes import Batch, NodePool
-from dpbb.engines.pool.settings import PoolSettings
+from dpbb.engines.pool.settings import IN_FLIGHT, PoolSettings
 from dpbb.engines.pool.size import PoolSize
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
@@ -72,8 +72,7 @@ class PoolSession:
         self._equal = EqualJobs.of(problem, tree)
         self._ub, self._all_optima = ub, all_optima
         self._all_threads = threads
-        self._keeps_ub = settings.keeps_ub
-        self._selection, self._in_flight = settings.selection, settings.in_flight
+        self._selection = settings.selection
         self._pool_max, self._pool_min = settings.limits(n_jobs)
         self._is_full = False
         self.size = PoolSize(bounding.first_size, settings.pool_size, LONGEST_BATCH_S)
@@ -118,7 +117,7 @@ class PoolSession:
         goes_on = True
         ended = time.perf_counter()
         while True:
-            while goes_on and self._pool.size and len(flight) < self._in_flight:
+            while goes_on and self._pool.size and len(flight) < IN_FLIGHT:
                 parents = self._take(shrinks=shrinks)
                 flight.append((parents, self._begin(parents)))
             if not flight:
@@ -237,8 +236,6 @@ class PoolSession:
         count = leaves.size
         self._leaves += count
         self._closed[self._problem.n_jobs - 1] += count
-        if self._keeps_ub:
-            return
         rows = self._order[leaves.rows]
         values = costs_of(self._problem, rows)
         for index in np.flatnonzero(values < self._ub).tolist():

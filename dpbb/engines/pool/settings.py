@@ -1,4 +1,4 @@
-"""How the pool engine works: what users may choose, and what only a bench sets."""
+"""How the pool engine works: what users may choose, and what only tests set."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from dpbb.options import Offload, Placement, Selection, Tuning
 
 POOL_BYTES = 1 << 30
 """Memory of open nodes from which the search goes deepest first."""
+
+IN_FLIGHT = 2
+"""Batches on their way at a time: the host branches on one while the device bounds the
+other."""
 
 MOST_NODES = 1 << 20
 """As many open nodes, at most: reports and checkpoints hold all of them."""
@@ -23,21 +27,9 @@ class PoolSettings:
         Children of a batch; None: tuned.
     block_size
         Threads of a block on a GPU; None: the engine's choice.
-    sort_pool
-        Nodes on a GPU: in the order of the numbers of jobs fixed at the front and at
-        the back. Off for measurements alone.
-    refactor
-        Nodes on a GPU: write choices as products with ``cosf`` and ``expf``, as one of
-        the founding papers does. For measurements.
     pool_max, pool_min
         Open nodes from which the hybrid goes deepest first, and down to which it does
         so; None: by memory.
-    keeps_ub
-        Leaves do not lower the upper bound and are not reported: for measurements on
-        the tree of one that is not tight.
-    in_flight
-        Batches on their way at a time: with two, the host branches on one while the
-        device bounds the other.
     """
 
     pool_size: int | None = None
@@ -45,12 +37,8 @@ class PoolSettings:
     selection: Selection = Selection.HYBRID
     offload: Offload = Offload.PARENTS
     placement: Placement | None = None
-    sort_pool: bool = True
-    refactor: bool = False
     pool_max: int | None = None
     pool_min: int | None = None
-    in_flight: int = 2
-    keeps_ub: bool = False
 
     @classmethod
     def of(cls, tuning: Tuning | None) -> PoolSettings:

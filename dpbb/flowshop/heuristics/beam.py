@@ -1,4 +1,4 @@
-"""Iterative bidirectional beam search with targets; it often proves the optimum.
+"""Iterative bidirectional beam search with targets.
 
 Source: Libralesso, Focke, Secardin and Jost, EJOR 301(1), 2022: breadth first over
 partial schedules that grow at either end, keeping at each depth the nodes with the
@@ -9,8 +9,8 @@ best guide; the width doubles from run to run. Differences:
   target below it: that takes most of what the guide would keep in vain, and lets the
   fewer children decide on which side nodes grow. What reaches the end is that much
   better, or nothing does, soon, and the next target is nearer to the incumbent.
-- A run that kept every node below its target is an exhaustive search: it proves a lower
-  bound, in the end that of the incumbent.
+- A run that kept every node below its target has left nothing out: no later target is
+  below it, and beams end when they have looked at all below the incumbent.
 - The best nodes of a run, complete or not, are completed and searched locally by
   insertion.
 
@@ -166,15 +166,12 @@ class _Runs:
         for one in found:
             self.incumbent = improve(self._search, self.incumbent, one, "beam")
         if run.uncut:
-            known = self.lower_bound
             self.lower_bound = target if run.value is None else run.value
             if self.incumbent.value < self.lower_bound and not any(self._search.kept):
                 raise InvariantError(
                     f"beam: no schedule is below {self.lower_bound}, but there is one "
                     f"of {self.incumbent.value}"
                 )
-            if self.lower_bound > known and not any(self._search.kept):
-                self._search.on_bound(self.lower_bound)
         logger.debug(
             "beam of %d, %s below %d: %d nodes, depth %d, uncut %d, incumbent %d",
             *(width, guide.name, target, run.nodes, run.moves.shape[1], run.uncut),

@@ -35,7 +35,6 @@ def improve_beside(
             lower_bound=limits.lower_bound,
             on_improvement=limits.on_improvement,
             should_stop=limits.should_stop,
-            on_bound=limits.on_bound,
         )
         found = first_incumbent(instance, wanted, given)
         if found is not None:
@@ -54,7 +53,6 @@ def improve_beside(
         kept=(given[0] + first, given[1] + last),
         on_improvement=limits.on_improvement,
         should_stop=limits.should_stop,
-        on_bound=limits.on_bound,
     )
     heuristic = loaded(path_of(method, "cpu"), search, start)
     return start if proved or search.over else heuristic(search, start)

@@ -106,7 +106,6 @@ def first_incumbent(
         iterations=wanted.iterations,
         on_improvement=wanted.on_improvement,
         should_stop=wanted.should_stop,
-        on_bound=wanted.on_bound,
         kept=kept,
     )
     incumbent = None
@@ -242,7 +241,7 @@ def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Inc
     The functions of ``search`` are called in this thread; an error of a part ends the
     others and is raised.
     """
-    events: SimpleQueue[Incumbent | int | _End] = SimpleQueue()  # int: a bound
+    events: SimpleQueue[Incumbent | _End] = SimpleQueue()
     stop = Event()
     best = start
 
@@ -252,7 +251,6 @@ def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Inc
             threads=part.threads,
             on_improvement=events.put,
             should_stop=stop.is_set,
-            on_bound=events.put,
             elsewhere=lambda: best,
         )
         try:
@@ -272,9 +270,6 @@ def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Inc
             try:
                 event = events.get(timeout=POLL_S)
             except Empty:
-                continue
-            if isinstance(event, int):
-                search.on_bound(event)
                 continue
             if isinstance(event, Incumbent):
                 found = event

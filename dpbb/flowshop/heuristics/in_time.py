@@ -57,8 +57,7 @@ def incumbent_in_time(
         if search.initial is None:
             return None
         return improve(at_once, None, search.initial, "initial")
-    # texts are notes, numbers are bounds
-    events: SimpleQueue[Incumbent | str | int | BaseException | _End] = SimpleQueue()
+    events: SimpleQueue[Incumbent | str | BaseException | _End] = SimpleQueue()
     stop = Event()
     end = search.end
     ours = replace(
@@ -66,7 +65,6 @@ def incumbent_in_time(
         time_limit_s=_seconds(instance, search),
         on_improvement=events.put,
         should_stop=stop.is_set,
-        on_bound=events.put,
         on_note=events.put,
     )
 
@@ -105,9 +103,6 @@ def incumbent_in_time(
                 raise event
             if isinstance(event, str):
                 search.on_note(event)
-                continue
-            if isinstance(event, int):
-                search.on_bound(event)
                 continue
             best = event
             search.on_improvement(best)

@@ -43,7 +43,7 @@ class Search:
         only a ``Method`` that runs ``beside`` takes other values than zero.
     device
         Index of the GPU, for functions that run on one.
-    on_improvement, should_stop, on_bound
+    on_improvement, should_stop
         As of ``dpbb.problem.StartSearch``.
     elsewhere
         Returns the best incumbent of all searches that run at once; asked now and then.
@@ -59,7 +59,6 @@ class Search:
     device: int = 0
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
-    on_bound: Callable[[int], None] = lambda _bound: None
     elsewhere: Callable[[], Incumbent] | None = None
 
     @property
@@ -149,7 +148,6 @@ HEURISTICS: dict[str, Method] = {
     "ig": Method(f"{_HERE}.chains:iterated_greedy", beside=True),
     "vbih": Method(f"{_HERE}.chains:block_insertion", beside=True),
     "ils": Method(f"{_HERE}.chains:iterated_local_search", beside=True),
-    "bub": Method(f"{_HERE}.upper_bound_first:upper_bound_first", beside=True),
     "beam": Method(f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True),
     "tabu": Method(
         f"{_HERE}.tabu.search:tabu", f"{_HERE}.tabu.search:tabu_gpu", beside=True

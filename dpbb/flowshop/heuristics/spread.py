@@ -35,8 +35,8 @@ def spread(
         As for a search here: ``threads`` is what a task takes, default one; the seed is
         that of the first task, from which the others count on. The time limit counts
         on every worker from the start of its task, with what has to be compiled.
-        ``on_improvement``, ``on_bound`` and ``should_stop`` are called here, with what
-        tasks return, ``on_note`` nowhere.
+        ``on_improvement`` and ``should_stop`` are called here, with what tasks return,
+        ``on_note`` nowhere.
     starts
         How many tasks; default: as many as run side by side, with a GPU one for each
         worker, else by the threads that Dask has.
@@ -74,9 +74,7 @@ def spread(
         return late or search.should_stop()
 
     best: Incumbent | None = None
-    for found, bound in results(client, partial(_search, problem), calls, over):
-        if bound is not None:
-            search.on_bound(bound)
+    for found in results(client, partial(_search, problem), calls, over):
         if best is None or (found.value, not found.proved) < (
             best.value,
             not best.proved,
@@ -90,18 +88,15 @@ def spread(
     return best
 
 
-def _search(
-    problem: HasHeuristics, values: dict[str, Any]
-) -> tuple[Incumbent, int | None]:
-    """Search on a worker; return the schedule, and the best bound that was shown."""
+def _search(problem: HasHeuristics, values: dict[str, Any]) -> Incumbent:
+    """Search on a worker; return the schedule."""
     limit = values["time_limit_s"]
     end = None if limit is None else time.monotonic() + limit
-    bounds: list[int] = []
-    search = StartSearch(end=end, on_bound=bounds.append, **values)
+    search = StartSearch(end=end, **values)
     found = problem.first_incumbent(search)
     if found is None:
         raise OptionError(f"method: expected one that runs, got {values['method']}")
-    return found, max(bounds, default=None)
+    return found
 
 
 def n_tasks(client: Any, *, per_thread: bool) -> int:

@@ -117,19 +117,14 @@ class Cascade(NamedTuple):
 
         Notes
         -----
-        A two-machine bound may be any that is no more than a makespan, and an estimate
-        of it no more than two of them.
+        A two-machine bound is no more than a makespan, and what a node has for it no
+        more than two of them: the ends of the scheduled jobs and an estimate, each of
+        distinct operations. Twice ``MAX_TOTAL_TIME`` fits 32 bits.
         """
-        times = problem.times
-        longest = 2 * problem.trivial_ub + int(times.sum(axis=1).max())
+        longest = 2 * problem.trivial_ub + int(problem.times.sum(axis=1).max())
         if longest < np.iinfo(np.int16).max:
             return Lb1.narrowest_dtype(problem, ub)
-        if longest < np.iinfo(np.int32).max:
-            return np.int32
-        raise ValueError(
-            f"expected makespans below {np.iinfo(np.int32).max // 2}, they may "
-            f"reach {longest // 2}"
-        )
+        return np.int32
 
     @classmethod
     def of(

@@ -85,17 +85,13 @@ class Lb1(NamedTuple):
         and the root has ``problem.root_bound``. A child's bound exceeds its parent's by
         at most the time of its job; so do the values of lanes of scheduled jobs, and
         all differences of prefix sums are less in size. The largest value itself means
-        "no child", so it stays free.
+        "no child", so it stays free; of 32 bits it does whatever the shop is
+        (``MAX_TOTAL_TIME``).
         """
         times = problem.times
         parent = max(problem.root_bound, min(ub, problem.trivial_ub))
         limit = parent + int(times.sum(axis=1).max())
-        for dtype in (np.int16, np.int32):
-            if limit < np.iinfo(dtype).max:
-                return dtype
-        raise ValueError(
-            f"expected bounds below {np.iinfo(np.int32).max}, they may reach {limit}"
-        )
+        return np.int16 if limit < np.iinfo(np.int16).max else np.int32
 
     @classmethod
     def of(

@@ -45,6 +45,8 @@ class Lb1:
     tightens: bool = False
 
     header: ClassVar[Path] = Path(__file__).with_name("lb1.cuh")
+    place_bytes: ClassVar[int] = 8
+    slots: ClassVar[int] = cascade_cuda.SLOTS
 
     @staticmethod
     def obstacle(problem: FlowShopProblem) -> str | None:

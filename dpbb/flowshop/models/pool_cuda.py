@@ -38,9 +38,6 @@ ALIGNED = 64
 
 C_TYPES = {1: "u8", 2: "u16", 4: "u32"}
 
-MOST_REFACTORED = 355
-"""cosf of as many is -1 in whole numbers, so with fewer jobs it chooses right."""
-
 
 class Tables(NamedTuple):
     """The papers' structures but RM and QM, which every node has of its own."""
@@ -72,7 +69,7 @@ def _narrowest(values: NDArray[Any], largest: int | None = None) -> NDArray[Any]
 
 
 def nodes_defines(
-    shop: PoolFlowShop, tables: Tables, block_size: int, placement: str, refactor: bool
+    shop: PoolFlowShop, tables: Tables, block_size: int, placement: str
 ) -> dict[str, int | str]:
     """Return the macros of ``pool_nodes.cu``."""
     return {
@@ -84,7 +81,6 @@ def nodes_defines(
         "LAG": C_TYPES[tables.lm.itemsize],
         "JOB": C_TYPES[tables.jm.itemsize],
         "PLACEMENT": PLACEMENTS.index(placement),
-        "REFACTOR": int(refactor),
     }
 
 
@@ -187,15 +183,13 @@ class PoolDevice:
         blocks a multiprocessor.
     block_size
         Threads of a block; None: the kernels' own.
-    refactor
-        Of nodes: choices as products.
 
     Raises
     ------
     EngineUnavailable
         No such device, or its compiler refused the kernel.
     OptionError
-        Tables do not fit shared memory, or too many jobs to refactor.
+        Tables do not fit shared memory.
     """
 
     def __init__(
@@ -206,7 +200,6 @@ class PoolDevice:
         nodes: bool,
         placement: str | None = None,
         block_size: int | None = None,
-        refactor: bool = False,
     ) -> None:
         self._cupy = require_gpu(device)
         self._shop, self._device = shop, device
@@ -215,20 +208,13 @@ class PoolDevice:
         self._multiprocessors = int(attributes["MultiProcessorCount"])
         self._shared_limit = int(attributes["MaxSharedMemoryPerBlockOptin"])
         self.first_size = 2 * self._multiprocessors * BLOCK_SIZE
-        if refactor and shop.n_jobs >= MOST_REFACTORED:
-            raise OptionError(
-                f"refactor: expected less than {MOST_REFACTORED} jobs, "
-                f"got {shop.n_jobs}"
-            )
         with self._cupy.cuda.Device(device):
             if nodes:
-                self._prepare_nodes(placement, block_size or BLOCK_SIZE, refactor)
+                self._prepare_nodes(placement, block_size or BLOCK_SIZE)
             else:
                 self._prepare_parents(block_size)
 
-    def _prepare_nodes(
-        self, placement: str | None, block_size: int, refactor: bool
-    ) -> None:
+    def _prepare_nodes(self, placement: str | None, block_size: int) -> None:
         tables = tables_of(self._shop)
         if placement is None:
             fits = [
@@ -243,7 +229,7 @@ class PoolDevice:
                 f"placement: expected global, as {placement} takes {shared} bytes of "
                 f"shared memory of {self._shared_limit}"
             )
-        defines = nodes_defines(self._shop, tables, block_size, placement, refactor)
+        defines = nodes_defines(self._shop, tables, block_size, placement)
         self.placement, self._threads = placement, block_size
         self._load("pool_nodes.cu", "bound_pool", defines, shared)
         put = self._cupy.asarray

@@ -8,8 +8,7 @@
 // is part of the bound, and nodes of depths without pairs have LB1 alone.
 //
 // N_JOBS, N_MACHINES, N_PAIRS, THREADS; TIME, LAG, JOB: integer types of PTM, LM, JM;
-// PLACEMENT 0: all in global memory, 1: JM and PTM in shared memory, 2: LM and MM, too;
-// REFACTOR 1: choices as products with cosf and expf, for less than 355 jobs.
+// PLACEMENT 0: all in global memory, 1: JM and PTM in shared memory, 2: LM and MM, too.
 #include "words.cuh"
 
 constexpr int N = N_JOBS;
@@ -29,27 +28,6 @@ __device__ __forceinline__ const T *stage(u32 *to, const T *from, int count) {
   T *const copy = (T *)to;
   for (int i = (int)threadIdx.x; i < count; i += THREADS) copy[i] = from[i];
   return copy;
-}
-
-// x != 0 ? some : none
-__device__ __forceinline__ int if_any(int x, int some, int none) {
-#if REFACTOR
-  const int coefficient = (int)cosf((float)x);
-  return coefficient * none + (1 - coefficient) * some;
-#else
-  return x != 0 ? some : none;
-#endif
-}
-
-// max(x, y)
-__device__ __forceinline__ int larger(int x, int y) {
-#if REFACTOR
-  const int coefficient = (int)min(1.0f, expf((float)(x - y - 1)));
-  return coefficient * x + (1 - coefficient) * y;
-#else
-  if (x > y) y = x;
-  return y;
-#endif
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) bound_pool(
@@ -100,11 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) bound_pool(
   }
   int bound = 0;
 #pragma unroll UNROLLED
-  for (int k = 0; k < M; ++k) {
-    rm[k] = if_any(front, rm[k], heads[k]);
-    qm[k] = if_any(back, qm[k], tails[k]);
-    bound = max(bound, rm[k] + remain[k] + qm[k]);
-  }
+  for (int k = 0; k < M; ++k) bound = max(bound, rm[k] + remain[k] + qm[k]);
   const int depth = front + back;
   if (depth >= first_depth && depth <= last_depth) {
     for (int pair = 0; pair < P && bound < ub; ++pair) {
@@ -116,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) bound_pool(
         const int job = order[x];
         if (left[job >> 5] >> (job & 31) & 1) {
           on_first += (int)ptm[job * M + u];
-          on_second = larger(on_first + (int)lags[job], on_second);
+          on_second = max(on_first + (int)lags[job], on_second);
           on_second += (int)ptm[job * M + v];
         }
       }

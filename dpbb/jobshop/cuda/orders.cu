@@ -6,9 +6,7 @@
 // more: all is done, or the orders have a cycle, or are none. GROUP lanes have a solution:
 // the power of two that holds the machines, at most 32; then lanes have several machines.
 //
-// orders[.][N_MACHINES][WIDTH], int16. Without moves solution b is orders[b]; with
-// moves[count][3] it is orders[moves[b][0]] in which machine moves[b][1] takes the jobs at
-// places moves[b][2] and moves[b][2] + 1 the other way round.
+// orders[count][N_MACHINES][WIDTH], int16.
 //
 // Grid: any, solutions are dealt out. Block: WARPS * 32. Shared: table + WARPS * state.
 // Twin: dpbb.jobshop.cpu_batch.
@@ -35,9 +33,9 @@ __device__ __noinline__ bool is_wrong(
 // entries, starts, due, weight, costs: as of evaluate_sequences; lengths[N_MACHINES]:
 // operations on every machine; visits[N_MACHINES][N_JOBS].
 extern "C" __global__ void __launch_bounds__(WARPS * 32) evaluate_orders(
-    const u16 *orders, const int *moves, const Entry *entries, const Word *starts,
-    const int *lengths, const int *visits, const long long *due,
-    const long long *weight, long long *costs, long long count) {
+    const u16 *orders, const Entry *entries, const Word *starts, const int *lengths,
+    const int *visits, const long long *due, const long long *weight, long long *costs,
+    long long count) {
   extern __shared__ __align__(16) u32 shared[];
   const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   const u32 member = lane % GROUP, group = lane / GROUP;
@@ -50,8 +48,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) evaluate_orders(
   long long begin = ((long long)blockIdx.x * WARPS + warp) * GROUPS;
   for (; begin < count; begin += step) {
     const long long solution = min(begin + group, count - 1);
-    const int *const move = moves ? moves + 3 * solution : nullptr;
-    const u16 *const source = orders + (u64)(move ? move[0] : solution) * CELLS;
+    const u16 *const source = orders + (u64)solution * CELLS;
     __syncwarp();
     if (CELLS % 2 == 0) {  // rows begin at whole words
       for (u32 i = member; i < CELLS / 2; i += GROUP)
@@ -61,13 +58,6 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) evaluate_orders(
     }
     for (u32 j = member; j < N_JOBS; j += GROUP) jobs[j] = starts[j];
     if (member == 0) jobs[N_JOBS] = word_of(N_ENTRIES - 1, 0);
-    __syncwarp();
-    if (move && member == 0) {
-      u16 *const pair = cells + (u32)move[1] * WIDTH + (u32)move[2];
-      const u16 kept = pair[0];
-      pair[0] = pair[1];
-      pair[1] = kept;
-    }
     __syncwarp();
     u32 left[PER_LANE], end[PER_LANE], head[PER_LANE];
     const u16 *next[PER_LANE];

@@ -85,6 +85,7 @@ def folder(tmp_path):
         ),
         (NINE | {"certificate": None}, f"its permutation has makespan {VALUE}, n"),
         ({"n_jobs": 2, "permutation": (0, 1)}, "its digest or size is not that of ta0"),
+        ({"proof": "uncut_beam"}, "its proof is uncut_beam"),  # of older versions
     ],
 )
 def test_what_is_wrong_in_a_record_is_seen(folder, changes, doubt):

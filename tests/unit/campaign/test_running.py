@@ -6,6 +6,7 @@ import json
 import platform
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions
 from dpbb.result import Proof, Result, Status, Termination
+from tests.cluster.support import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -75,8 +77,9 @@ def fake_result(seconds, status=Status.FEASIBLE):
 def saved_after(seconds, **request):
     """What of a checkpoint a campaign looks at."""
     spec = SimpleNamespace(
-        tree=TreeOptions(), options=RunOptions(), request={"options": {}, **request}
-    )
+        tree=TreeOptions(), options=RunOptions(), request={"options": {}, **request},
+        certificate=True,
+    )  # fmt: skip
     return SimpleNamespace(seconds=seconds, spec=spec)
 
 
@@ -279,6 +282,33 @@ def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch
     assert checkpoint.is_dir()
 
 
+def test_a_record_that_cannot_be_written_ends_the_campaign_at_once(
+    tmp_path, shops, monkeypatch
+):
+    """Not when the last of the others, which may take days, has ended: these stop."""
+    begun = campaign(tmp_path)
+    first, stopped, lines = Event(), Event(), []
+    full = read_problem(shops[0])
+    label = begun.folder.label(begun._estimated(shops[0], full, None))
+
+    def solve(problem, *, should_stop, **_how):
+        if problem.digest != full.digest:
+            first.set()
+            wait_until(should_stop, 20)
+            stopped.set()
+            return fake_result(9.0)
+        assert first.wait(20)
+        (tmp_path / "campaign" / "records" / f"{label}.new").symlink_to("/dev/full")
+        return fake_result(9.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running.api, "solve", solve)
+    one = campaign(tmp_path, lines, side_by_side=2)
+    with pytest.raises(DpbbError, match="cannot be written: No space left on device"):
+        one.run(shops[:2])
+    assert stopped.is_set()
+    assert any("No space left on device" in line for line in lines)
+
+
 def test_a_checkpoint_that_a_kill_left_beside_a_proof_goes(tmp_path, shops):
     """It is removed last: a kill before that leaves it to the next call."""
     record = campaign(tmp_path).run(shops[2:])[0]
@@ -341,11 +371,17 @@ def test_a_checkpoint_is_looked_for_in_the_folder_not_where_the_call_is(
     (tmp_path / "cwd/checkpoints/other").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "cwd")
     monkeypatch.setattr(running, "load_checkpoint", load)
-    monkeypatch.setattr(
-        running.api, "resume", lambda *_, **__: fake_result(9.0, Status.OPTIMAL)
-    )
-    campaign(tmp_path).run(one)
+    written = []
+
+    def resume(_checkpoint, *, certificate, **_):
+        written.append(certificate)
+        return fake_result(9.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running.api, "resume", resume)
+    campaign(tmp_path, certificates=False).run(one)  # as the run has it
     assert asked == [read.format(tmp_path)]
+    (path,) = map(Path, written)
+    assert path.parent == tmp_path / "campaign" / "certificates"
 
 
 def test_nothing_below_a_cutoff_is_a_bound_and_no_optimum(tmp_path, shops):

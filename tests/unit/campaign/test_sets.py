@@ -53,6 +53,31 @@ def test_all_instances_of_a_file_are_members(tmp_path):
         members([f"{file}.none[0]"])
 
 
+def test_a_file_of_names_is_a_set(tmp_path):
+    file = tmp_path / "list.txt"
+    file.write_text("# mine\nta021  # of 20x20\n\nvfr30_15_2_gap\r\nta:50x5\nta1\n")
+    found = members([str(file), "ta002"])
+    assert found[:3] == ("ta021", "VFR30_15_2", "ta031")
+    assert found[11:] == ("ta040", "ta001", "ta002")
+
+
+@pytest.mark.parametrize("word", ["ta121", "ta001 ta002", "shop.csv", "ta:20x21"])
+def test_an_unknown_name_in_a_list_is_refused_with_its_line(tmp_path, word):
+    file = tmp_path / "list"
+    file.write_text(f"ta001\n# none\n{word}\n")
+    with pytest.raises(OptionError, match=rf"{file}, line 3: .*{word}"):
+        members([str(file)])
+
+
+def test_a_text_of_instances_is_no_list(tmp_path):
+    file = tmp_path / "two.txt"
+    file.write_text("jobs, machines\n2 1\nprocessing times\n3 4\n")
+    assert members([str(file)]) == (str(file),)
+    file.write_text("# nothing\n")
+    with pytest.raises(InstanceError):
+        members([str(file)])
+
+
 @pytest.mark.parametrize(
     "word", ["ta:20x21", "ta:small", "jsp", "ta121", "ta:", "no/f"]
 )

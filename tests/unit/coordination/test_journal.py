@@ -43,9 +43,7 @@ def test_which_ones_is_a_matter_of_run_and_path():
 def noisy_unit(rng, number, n_jobs, n_roots, depth):
     """A unit of random roots, of which nothing can be foretold."""
     paths = np.unique(rng.integers(0, n_jobs - depth, (n_roots, depth)), axis=0)
-    roots = WorkUnit(
-        n_jobs, np.full(len(paths), depth, np.uint16), paths.astype(np.uint16)
-    )
+    roots = WorkUnit.from_paths(n_jobs, paths)
     leaves = int(rng.integers(1, 2**40)) * factorial(n_jobs - depth)
     return SimpleNamespace(id=number, attempt=1, leaves=leaves, last_roots=roots)
 

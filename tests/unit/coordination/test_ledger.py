@@ -20,6 +20,7 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
+from tests.intervals import unchecked
 from tests.unit.coordination.world import ENGINE, spec_of, tiny
 
 LEASE = LeaseId("run/1.1")
@@ -105,7 +106,7 @@ def test_lies_about_gifts_are_found():
     for gift, message in (
         (WorkUnit.from_paths(5, [(2,)]), "lies outside the lease"),
         (WorkUnit.from_paths(6, [(1,)]), "expected given roots of 5 jobs, got 6"),
-        (report.gift.take(np.array([0, 0])), "in leaf order"),
+        (unchecked(5, [report.gift.path(0)] * 2), "in leaf order"),
     ):
         with pytest.raises(InvariantError, match=message):
             check_gift(honest.basis, replace(report, gift=gift))
@@ -142,6 +143,10 @@ def closed_plus(report, depth, count):
     closed = report.full.closed.copy()
     closed[depth] += count
     return closed
+
+
+def paths_of(unit):
+    return [root.path for root in unit.roots()]
 
 
 def without(unit, index):
@@ -182,11 +187,11 @@ LIES = {
         r"root \(\) lies outside the lease",
     ),
     "roots out of order": (
-        lambda r: {"remaining": r.full.remaining.take(np.array([1, 0]))},
+        lambda r: {"remaining": unchecked(5, paths_of(r.full.remaining)[::-1])},
         "leaf order",
     ),
     "a root twice": (
-        lambda r: {"remaining": r.full.remaining.take(np.array([0, 0, 1]))},
+        lambda r: {"remaining": unchecked(5, 2 * paths_of(r.full.remaining)[:1])},
         "leaf order",
     ),
     "one more leaf closed": (

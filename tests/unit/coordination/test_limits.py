@@ -1,5 +1,6 @@
 """Limits that end a run."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -43,20 +44,6 @@ def test_an_incumbent_with_the_bound_of_the_root_ends_the_run():
         assert outcome.exhausted == (termination is Termination.EXHAUSTED)
 
 
-def test_an_incumbent_that_an_uncut_beam_has_proved_ends_the_run():
-    """But for a certificate the tree is wanted, as of a beam there is none."""
-    best = optimum(tiny(6))
-    for changes, termination in (
-        ({"root_bound": 0}, Termination.UNCUT_BEAM),
-        ({"root_bound": 0, "certificate": True}, Termination.EXHAUSTED),
-        ({}, Termination.EXHAUSTED),  # the whole tree is wanted
-    ):
-        spec = spec_of(tiny(6, slack=100), uncut_bound=best, **changes)
-        outcome = World(spec, seats=["a", "b"]).run()
-        assert outcome.termination is termination
-        assert (outcome.value, outcome.lower_bound) == (best, best)
-
-
 def test_gap_of_zero_is_no_limit():
     """All open roots can be pruned then: the proof is at hand."""
     problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same
@@ -69,16 +56,20 @@ def test_gap_of_zero_is_no_limit():
 
 def test_a_limit_holds_from_its_value_on():
     """Time counts from the start or the resume, nodes from the run's first start."""
-    spec = spec_of(tiny(3), time_limit_s=5.0, node_limit=10, gap_limit=0.1)
-    below = SimpleNamespace(spec=spec, decomposed=9, gap=0.11)
-    assert reached(below, 100.0, 104.9) is None
-    assert reached(below, 100.0, 105.0) is Termination.TIME_LIMIT
-    full = SimpleNamespace(spec=spec, decomposed=10, gap=None)
-    assert reached(full, 100.0, 104.9) is Termination.NODE_LIMIT
-    narrow = SimpleNamespace(spec=spec, decomposed=9, gap=0.1)
-    assert reached(narrow, 100.0, 104.9) is Termination.GAP_LIMIT
+    spec = spec_of(tiny(3), node_limit=10, gap_limit=0.1)
+
+    def run(decomposed, gap):
+        return SimpleNamespace(
+            spec=spec, deadline=105.0, decomposed=decomposed, gap=gap
+        )
+
+    assert reached(run(9, 0.11), 104.9) is None
+    assert reached(run(9, 0.11), 105.0) is Termination.TIME_LIMIT
+    assert reached(run(10, None), 104.9) is Termination.NODE_LIMIT
+    assert reached(run(9, 0.1), 104.9) is Termination.GAP_LIMIT
 
 
 def test_nothing_is_looked_at_that_has_no_limit():
     """The gap is a minimum over all open units."""
-    assert reached(SimpleNamespace(spec=spec_of(tiny(3))), 0.0, 1e9) is None
+    run = SimpleNamespace(spec=spec_of(tiny(3)), deadline=math.inf)
+    assert reached(run, 1e9) is None

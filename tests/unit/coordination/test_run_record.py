@@ -1,19 +1,15 @@
 """What a run looks like at any time."""
 
 import pickle
-from dataclasses import replace
-from itertools import permutations
 
 import pytest
 
 from dpbb.coordination import run_record
-from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.run_record import WINDOW_S, RateMeter
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination
-from tests.oracle import best_orders, makespan
+from tests.oracle import best_orders
 from tests.unit.coordination.world import World, optimum, seat_of, spec_of, tiny
 
 LARGE = tiny(6, slack=100)  # nothing is pruned
@@ -213,35 +209,6 @@ def test_what_was_proved_before_is_a_lower_bound_and_a_breach_stops_the_run():
     assert world.coordinator.state is RunState.FAILED
 
 
-def test_a_new_tree_goes_on_with_the_incumbent_and_times_of_the_last():
-    """Its counts are of a whole tree, its journal as if it were the first."""
-    problem = tiny(6)
-    best, _ = best_orders(problem.times)
-    worse = max(permutations(range(6)), key=lambda one: makespan(problem.times, one))
-    spec = spec_of(problem, upper_bound=best - 1, permutation=worse, certificate=True)
-    first = World(spec, ["a"])
-    first.run()
-    outcome = first.coordinator.outcome()
-    assert (outcome.exhausted, outcome.lower_bound) == (True, best - 1)
-    assert outcome.value == makespan(problem.times, worse)
-    saved = Checkpoint.of_new_tree(spec, outcome, best)
-    assert saved.unexplored
-    saved = from_bytes(to_bytes(saved), problem=problem)
-    spec = replace(spec, upper_bound=best, proved_bound=best - 1)
-    second = World(spec, ["a"], saved=saved)
-    whole = World(replace(spec, proved_bound=None, permutation=None), ["a"])
-    assert second.coordinator.seconds(second.now) == pytest.approx(outcome.seconds)
-    second.run()
-    whole.run()
-    last, alone = second.coordinator.outcome(), whole.coordinator.outcome()
-    assert (last.value, last.lower_bound) == (outcome.value, best)
-    assert last.counters.closed.tolist() == alone.counters.closed.tolist()
-    assert last.counters.decomposed == alone.counters.decomposed
-    assert last.trajectory[0].value == outcome.value
-    assert last.journal.units[0] == alone.journal.units[0]
-    assert last.seconds > outcome.seconds
-
-
 def test_seats_that_have_units_and_never_reported_are_compiling():
     world = World(spec_of(LARGE), seats=["a"])
 
@@ -256,43 +223,6 @@ def test_seats_that_have_units_and_never_reported_are_compiling():
     world.tasks["a"].explore(1)
     world.report("a")
     assert waits_for(9.0) == ""
-
-
-def test_a_bound_of_an_uncut_beam_is_shown_saved_and_in_the_outcome():
-    best = optimum(tiny(6))
-    world = World(spec_of(LARGE), seats=["a"])
-    run = world.coordinator
-    assert run.prove(best - 1, "an uncut beam", world.now)
-    assert not run.prove(best - 2, "an uncut beam", world.now)  # nothing new
-    assert run.lower_bound == run.snapshot(world.now).lower_bound == best - 1
-    assert run.snapshot(world.now).events[-1].text == (
-        f"nothing is below {best - 1}: an uncut beam"
-    )
-    saved = run.checkpoint(world.now)
-    again = World(saved.spec, seats=["a"], saved=saved)
-    assert again.coordinator.lower_bound == best - 1
-    again.coordinator.request_stop(Termination.STOPPED, again.now)
-    outcome = again.run()
-    assert (outcome.lower_bound, outcome.uncut_bound) == (best - 1, best - 1)
-    assert not outcome.exhausted
-
-
-def test_a_bound_above_the_incumbent_breaks_the_run():
-    world = World(spec_of(LARGE, permutation=tuple(range(6))), seats=["a"])
-    value = world.coordinator.value
-    with pytest.raises(InvariantError, match=f"nothing is below {value + 1} cannot be"):
-        world.coordinator.prove(value + 1, "a beam", world.now)
-    assert world.coordinator.finished
-    assert not world.coordinator.prove(1, "a beam", world.now)
-
-
-def test_an_exhausted_tree_proves_its_cutoff_whatever_beams_have_shown():
-    """Its certificate is of the tree."""
-    best = optimum(tiny(6))
-    world = World(spec_of(tiny(6), upper_bound=best - 2, uncut_bound=best), ["a"])
-    outcome = world.run()
-    assert (outcome.exhausted, outcome.lower_bound) == (True, best - 2)
-    assert outcome.uncut_bound == best
 
 
 def test_rate_is_that_of_the_last_seconds():

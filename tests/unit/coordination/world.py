@@ -378,7 +378,10 @@ def check_certified(coordinator):
     check_journal(coordinator.checkpoint(0.0))
     pairs = enumerate(outcome.counters.closed.tolist())
     books = {
-        "instance": {"times": coordinator.spec.problem.times},
+        "tree": {
+            "n_jobs": coordinator.spec.problem.n_jobs,
+            "trivial_ub": coordinator.spec.problem.trivial_ub,
+        },
         "result": {
             "ub": outcome.lower_bound,
             "all_optima": coordinator.spec.options.all_optima,
@@ -390,8 +393,7 @@ def check_certified(coordinator):
         },
         **json.loads(json.dumps(outcome.journal.to_json())),
     }
-    checker.check_units(books)
-    checker.check_sums(books)
+    checker.check_books(books)
 
 
 def optimum(problem):

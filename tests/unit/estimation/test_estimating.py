@@ -29,8 +29,10 @@ def test_a_small_tree_is_counted():
 
 def test_the_best_known_makespan_is_the_default():
     assert small().upper_bound == 1235
-    with pytest.raises(OptionError, match="best-known one is on record"):
-        dpbb.estimate([[3, 2], [1, 4]])
+
+
+def test_without_one_heuristics_make_it():
+    assert dpbb.estimate([[3, 2], [1, 4]]).upper_bound == 7
 
 
 def test_all_optima_takes_the_bounds_that_equal_the_makespan():

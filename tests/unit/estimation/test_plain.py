@@ -108,9 +108,10 @@ def test_what_a_problem_does_not_know_is_refused_by_name(problem):
         sampler_of(problem, TreeOptions("sideways"), 99)
 
 
-def test_the_cost_goes_by_its_name():
-    with pytest.raises(OptionError, match="expected the length of a known schedule"):
-        dpbb.estimate(OWN)
+def test_without_an_upper_bound_heuristics_make_one():
+    found = dpbb.estimate(OWN, seconds=0.1, measure=False)
+    assert found.upper_bound >= BEST
+    assert found.source.startswith("by ")
 
 
 def test_a_process_of_its_own_takes_a_kind_that_it_knows(monkeypatch):

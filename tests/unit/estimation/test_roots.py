@@ -10,7 +10,6 @@ from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
-from dpbb.tree import work_unit
 from dpbb.tree.work_unit import WorkUnit
 
 PATHS = [(a, b) for a in range(20) for b in range(19)]
@@ -54,15 +53,13 @@ def test_a_few_of_millions_are_drawn_without_a_table_of_all(monkeypatch):
     """It would take gigabytes in the scheduler, for every seat and estimate."""
     unit = WorkUnit.from_paths(20, [*PATHS[:40], (9, 1, 2), (9, 2, 0, 0)])
     expected = RootSample.of(unit).drawn(16, np.random.default_rng(3))
-    monkeypatch.setattr(work_unit, "MANY_ROOTS", 0)
-    packed = WorkUnit.from_arrays(20, unit.to_arrays())
     table = WorkUnit.digits.fget
     monkeypatch.setattr(
         WorkUnit,
         "digits",
-        property(lambda self: pytest.fail("all") if self is packed else table(self)),
+        property(lambda self: pytest.fail("all") if self is unit else table(self)),
     )
-    drawn = RootSample.drawn_from([packed], 16, np.random.default_rng(3))
+    drawn = RootSample.drawn_from([unit], 16, np.random.default_rng(3))
     width = drawn.digits.shape[1]
     assert len(drawn.depths) < len(unit)
     assert drawn.depths.tolist() == expected.depths.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,8 +16,10 @@ from dpbb.estimation.probe import Found
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import (
+    MOST_UBS,
     Round,
     Sampler,
+    Strata,
     doubts,
     interval,
     most_strata,
@@ -28,6 +31,7 @@ from dpbb.options import BranchingRule, TreeOptions
 from dpbb.proof.pieces import Growing
 from dpbb.tree.work_unit import WorkUnit
 from tests import oracle
+from tests.conftest import GOLDEN
 from tests.intervals import unit_between
 
 ALL = 10**9
@@ -51,10 +55,9 @@ def problems(**size):
     return shops | shops.flatmap(oracle.with_cascade)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("rule", ["minmin", "minbranch"])
-def test_golden_trees_are_counted_exactly_when_nothing_is_thinned(shared, rule):
-    with (shared / "golden" / "tree_sizes.csv").open() as file:
+def test_golden_trees_are_counted_exactly_when_nothing_is_thinned(rule):
+    with (GOLDEN / "tree_sizes.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["rule"] == rule]
     small = [row for row in rows if int(row["decomposed"]) < 40_000]
     assert len(small) > 20
@@ -295,3 +298,18 @@ def test_intervals_are_wider_where_probes_disagree_are_few_or_still_find_more():
     assert interval(exact) == (77, 77)
     least, most = interval([round_of(4, *([1e299, 1e303] * 4))])
     assert 0 < least < most == MOST_NODES
+
+
+def test_strata_of_large_times_take_no_memory_for_every_upper_bound():
+    strata = Strata.of(2**30, 3)
+    tracemalloc.start()
+    by_ub = strata.by_ub(np.ones(strata.count))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert by_ub == (strata.count,) * MOST_UBS
+    assert most < 10**6
+
+
+def test_upper_bounds_of_a_stratum_share_its_nodes():
+    strata = Strata.of(5, 1, most=3)
+    assert strata.by_ub(np.array([4.0, 2.0, 1.0])) == (7, 7, 7, 3, 3, 1, 1)

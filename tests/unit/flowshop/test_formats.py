@@ -174,6 +174,27 @@ def test_workbook_is_read_by_its_sheets(tmp_path):
     assert read_instance(tmp_path / "shop.xlsx", index=1).times.tolist() == [[7, 8]]
     with pytest.raises(InstanceError, match="got 2 instances"):
         read_instance(tmp_path / "shop.xlsx")
+    book.create_sheet("notes").append(["ask Ms Li", "before", "7 pm"])
+    book.save(tmp_path / "shop.xlsx")
+    assert read_instance(tmp_path / "shop.xlsx", index=0).times.tolist() == JOBS
+    assert read_instance(f"{tmp_path}/shop.xlsx[1]").times.tolist() == [[7, 8]]
+    with pytest.raises(InstanceError, match="sheet 'notes'"):
+        read_instance(tmp_path / "shop.xlsx", index=2)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append([1, 2])
+    book.active.cell(90_000, 300, 3)
+    path = tmp_path / "shop.xlsx"
+    book.save(path)
+    monkeypatch.setattr("dpbb.flowshop.table_formats.MOST_CELLS", 200)
+    with pytest.raises(InstanceError, match="200 cells"):
+        read_instance(path)
+    monkeypatch.setattr("dpbb.flowshop.table_formats.MOST_BYTES", 10_000)
+    with pytest.raises(InstanceError, match="10,000 bytes"):
+        read_instance(path)
 
 
 @pytest.mark.parametrize("content", [NAMED, PLAIN, str(JOBS)])

@@ -1,11 +1,32 @@
 """Shops of the tests, and a slow oracle that shares no code with the package."""
 
-import numpy as np
+import json
 
+import numpy as np
+import pytest
+
+from dpbb.errors import InstanceError
+from dpbb.jobshop import load
 from dpbb.jobshop.instance import JobShopInstance
+from tests.conftest import GOLDEN, SHARED
 
 ROUTES = [[(0, 3), (1, 2), (2, 2)], [(0, 2), (2, 1), (1, 4)], [(1, 4), (2, 3)]]
 SMALL = JobShopInstance.from_routes(ROUTES, name="small")
+
+
+GOLDEN_ROWS = [
+    pytest.param(row, id=row["inst"])
+    for row in json.loads((GOLDEN / "bounds_tabu_jobshop.json").read_text())["jsp"]
+]
+"""Sequences with their costs and layers, of Taillard's and of others' instances."""
+
+
+def golden_shop(row):
+    """Return the instance of such a row, or skip the test without its file."""
+    try:
+        return load(row["inst"], data_dir=SHARED / "data")
+    except InstanceError as error:
+        pytest.skip(f"no benchmark files: {error}")
 
 
 def odd_shop(seed, n_jobs=7, n_machines=4, longest_time=40):
@@ -30,6 +51,12 @@ def odd_shop(seed, n_jobs=7, n_machines=4, longest_time=40):
 
 def random_sequence(shop, rng):
     return rng.permutation(np.repeat(np.arange(shop.n_jobs), shop.lengths))
+
+
+def random_sequences(shop, count, seed):
+    """Return sequences in the narrowest type that is read as it is."""
+    jobs = shop.jobs.astype(np.uint8 if shop.n_jobs <= 256 else np.int16)
+    return np.random.default_rng(seed).permuted(np.tile(jobs, (count, 1)), axis=1)
 
 
 def oracle_ends(shop, orders):

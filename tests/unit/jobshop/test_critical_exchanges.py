@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from dpbb.errors import OptionError
 from dpbb.jobshop import JobShopInstance, load, n5, schedule
 from dpbb.jobshop.critical_exchanges import critical_exchanges
-from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
+from tests.unit.jobshop.shops import odd_shop, random_sequence
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
 
@@ -71,8 +70,3 @@ def test_no_neighbour_is_cyclic_though_operations_take_no_time():
             orders = found.orders(move)
             assert schedule(shop, orders, "machine_orders").makespan >= 0
     assert n_fewer
-
-
-def test_devices_are_named():
-    with pytest.raises(OptionError, match="device: expected cpu or gpu"):
-        n5(SMALL, SEQUENCE, "sequence", device="auto")

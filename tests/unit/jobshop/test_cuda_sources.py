@@ -35,8 +35,3 @@ def test_kernels_of_batches_compile(name):
             compiles("sequences.cu", {**defines, **more})
         width = int(shop.machine_lengths.max())
         compiles("orders.cu", {**defines, "WIDTH": width, "GROUP": layout.group})
-
-
-@pytest.mark.parametrize("narrow", [0, 1])
-def test_kernels_of_paths_compile(narrow):
-    compiles("paths.cu", {"NARROW": narrow})

@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 from typing import ClassVar
@@ -7,17 +6,19 @@ import numpy as np
 import pytest
 
 from dpbb.errors import EngineUnavailable, InstanceError, OptionError
-from dpbb.jobshop import Criterion, evaluate, layers, load, longest_paths, schedule
-from dpbb.jobshop.cpu_batch import random_sequences
+from dpbb.jobshop import Criterion, evaluate, layers, load, schedule
 from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import orders_of_sequence
 from tests.unit.jobshop.shops import (
+    GOLDEN_ROWS,
     SMALL,
+    golden_shop,
     odd_shop,
     oracle_cost,
     oracle_ends,
     random_sequence,
+    random_sequences,
     rows_of,
 )
 
@@ -32,15 +33,12 @@ def shuffled(shop, rng):
     return orders
 
 
-@pytest.mark.data
-def test_golden_costs(shared):
-    text = (shared / "golden" / "bounds_tabu_jobshop.json").read_text()
-    for row in json.loads(text)["jsp"]:
-        shop = load(row["inst"], data_dir=shared / "data")
-        one = [row["sequence"]]
-        assert evaluate(shop, one).tolist() == [row["cmax"]]
-        sums = evaluate(shop, one, criterion="sum_completion")
-        assert sums.tolist() == [row["sum_c"]]
+@pytest.mark.parametrize("row", GOLDEN_ROWS)
+def test_golden_costs(row):
+    shop, one = golden_shop(row), [row["sequence"]]
+    assert evaluate(shop, one).tolist() == [row["cmax"]]
+    sums = evaluate(shop, one, criterion="sum_completion")
+    assert sums.tolist() == [row["sum_c"]]
 
 
 @pytest.mark.parametrize("criterion", Criterion)
@@ -83,8 +81,6 @@ def test_all_evaluators_agree_on_all_benchmarks(shared):
         graph = Graph.of(shop, sequences[0])
         assert int((graph.heads() + shop.times).max()) == costs[0]
         assert layers(shop, sequences[0]).start.tolist() == graph.heads().tolist()
-        if shop.n_operations <= 1000:  # seconds beyond
-            assert longest_paths(shop, sequences[0])[0].max() == costs[0]
         with pytest.raises(InstanceError, match="cycle"):
             schedule(shop, both[4], "machine_orders")
 
@@ -101,14 +97,6 @@ def test_threads_do_not_change_the_costs():
     sequences = random_sequences(shop, 700, seed=1)
     one = evaluate(shop, sequences, threads=1, device="cpu")
     assert evaluate(shop, sequences, threads=3, device="cpu").tolist() == one.tolist()
-
-
-def test_random_sequences_are_reproducible_and_uniform():
-    first, again = (random_sequences(SMALL, 3000, seed=4) for _ in range(2))
-    assert first.tolist() == again.tolist()
-    assert (np.sort(first, axis=1) == SMALL.jobs).all()
-    share = (first == 0).mean(axis=0)  # of job 0 at every place: 3 / 8
-    assert np.abs(share - 3 / 8).max() < 0.05
 
 
 def test_nothing_costs_nothing():

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
 from dpbb import problems
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
+from dpbb.errors import EngineUnavailable
+from dpbb.kernels import models
 from dpbb.kernels.pairs import FRONT_BITS, GROUP_JOBS, PAIR_LANES
 from dpbb.kernels.simd import blend, load, splat
 from dpbb.options import BranchingRule, TreeOptions
@@ -119,7 +122,8 @@ class PlacesModel(NamedTuple):
 @pytest.fixture
 def family(monkeypatch):
     path = f"{__name__}:PlacesModel"
-    family = problems.Family(lambda data: None, models={("cpu", "lb1"): path})
+    models = {("cpu", "lb1"): path}
+    family = problems.Family(lambda data: None, models, Places)
     monkeypatch.setitem(problems.FAMILIES, "places", family)
 
 
@@ -155,6 +159,36 @@ def test_a_model_is_all_that_the_engine_needs(n_jobs):
         expected = explored("reference", problem, tree, best)
         assert explored("cpu", problem, tree, best) == expected
         assert expected[1] > n_jobs
+
+
+class Misspelt(NamedTuple):
+    """A model with a dearer bound, one of whose functions has another name."""
+
+    tighten_lanes: int
+
+    def tightns(self, depth):
+        return True
+
+    def tighten(self, *others):
+        return None
+
+
+def test_a_misspelt_function_of_a_dearer_bound_is_an_error():
+    """It would be explored without that bound: another tree."""
+    with pytest.raises(Exception, match="has no attribute 'tightens'"):
+        numba.njit(lambda model: models.tightens(model, 1))(Misspelt(1))
+
+
+@pytest.mark.usefixtures("family")
+def test_costs_below_0_are_refused(monkeypatch):
+    """Lanes of the engine hold 0 and more; a bound below it would count as 0."""
+    problem = Places(((1, 2), (3, 4)))
+    of = PlacesModel.of
+    monkeypatch.setattr(
+        PlacesModel, "of", lambda *given: of(*given)._replace(root_bound=-1)
+    )
+    with pytest.raises(EngineUnavailable, match=r"costs from 0 on, places has .* -1"):
+        explored("cpu", problem, TreeOptions(), 9)
 
 
 def test_without_a_model_it_is_refused():

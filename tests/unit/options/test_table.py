@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import OPTIONS, BranchingRule, EngineName, SolveOptions
+from dpbb.options import (
+    OPTIONS,
+    BranchingRule,
+    EngineName,
+    SolveOptions,
+    without_places,
+)
 from dpbb.options.rows import Resumed, Where
 
 
@@ -18,18 +24,26 @@ def test_every_option_has_its_own_flag_and_says_what_is_allowed():
 
 
 def test_what_the_client_alone_needs_is_in_no_run():
-    """But for two files that a client elsewhere writes in its place, if it can."""
     client = {name for name, row in OPTIONS.items() if row.where is Where.CLIENT}
     assert {"scheduler", "threads", "workers", "progress", "verbosity"} <= client
     stored = {name for name, row in OPTIONS.items() if row.stored}
-    assert client & stored == {"certificate", "optima_file"}
-    assert stored | client == set(OPTIONS)
+    assert stored == set(OPTIONS) - client
 
 
 def test_the_tree_is_as_before_when_a_run_goes_on():
     fixed = {name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED}
     tree = {name for name, row in OPTIONS.items() if row.where is Where.TREE}
     assert fixed == tree | {"all_optima"}
+
+
+def test_places_are_never_taken_from_a_checkpoint():
+    places = {name for name, row in OPTIONS.items() if row.kind.place}
+    assert places == {"scheduler", "checkpoint", "certificate", "optima_file"}
+    assert {OPTIONS[name].resumed for name in places} == {Resumed.ANEW}
+    assert without_places({**SolveOptions().to_mapping(), "other": 1}).keys() == {
+        *(set(OPTIONS) - places),
+        "other",
+    }
 
 
 def test_options_are_frozen():

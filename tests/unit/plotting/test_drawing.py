@@ -3,12 +3,15 @@
 import builtins
 import sys
 
+import numpy as np
 import pytest
 from matplotlib import pyplot
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting import draw, figure_of
 from dpbb.plotting.drawing import KINDS
+from dpbb.result.schedule import Schedule
+from dpbb.text.labels import Names
 from tests.unit.plotting.samples import checkpoint, result, snapshot
 
 DATA = {
@@ -36,7 +39,15 @@ MANY_SERIES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "data"), [*DATA.items(), ("speedup", MANY_SERIES)])
+LONG_NAMES = Schedule(
+    (1, 0), *np.array([[[2], [0]], [[5], [2]]]), Names((40 * "n", 50 * "n"))
+)
+"""Its legend has two rows."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"), [*DATA.items(), ("speedup", MANY_SERIES), ("gantt", LONG_NAMES)]
+)
 def test_legend_and_title_cover_nothing(kind, data):
     figure = figure_of(data, kind)
     figure.canvas.draw()

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
-from dpbb.coordination.snapshot import EventRecord
 from dpbb.progress import ProgressPrinter, format_seconds
 from dpbb.progress.rows import fitting, format_header, format_row
 from dpbb.progress.text import format_share
@@ -75,14 +74,6 @@ def test_an_incumbent_of_the_heuristics_is_not_marked_again():
     progress.incumbent(0.3, 2297, 2232)
     progress.update(SNAPSHOT)
     assert [line[0] for line in lines(stream)[1:]] == ["H", " "]
-
-
-def test_a_bound_of_an_uncut_beam_has_a_line():
-    stream = io.StringIO()
-    told = EventRecord(11.0, "bound", "nothing is below 2290: an uncut beam")
-    ProgressPrinter(stream).update(replace(SNAPSHOT, events=(told,)))
-    (line,) = (line for line in lines(stream) if "2290" in line)
-    assert line.split(maxsplit=1) == ["11.0s", "nothing is below 2290: an uncut beam"]
 
 
 def test_without_an_incumbent_rows_have_dashes():

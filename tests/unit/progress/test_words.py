@@ -41,6 +41,8 @@ def test_what_is_left_is_rough_where_its_ends_are_far_apart():
     near = replace(BASE, left_s=(600.0, 900.0))
     assert left_text(near) == "about 10 to 15 min"
     assert left_text(replace(BASE, left_s=(600.0, 2400.0))).endswith(", rough")
+    endless = replace(BASE, left_s=(4.5e6, math.inf))
+    assert left_text(endless) == "more than 52 days"
     assert left_text(replace(near, state="finished")) == ""
     assert left_text(BASE, brief=True) == ""
 

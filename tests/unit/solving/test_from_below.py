@@ -6,31 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.result import Proof, Termination
+from dpbb.result import Termination
 from dpbb.solving import from_below
+from dpbb.solving.earlier import Earlier
 from dpbb.solving.from_below import FACTOR, FEW_NODES, Step, next_width
 from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
 
 
 def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
     step = Step(1, 100, width=8)
-    nodes = {"decomposed": 50, "leaves": 3, "units": 2}
-    up = step.after(108, exhausted=True, **nodes)
+    up = step.after(108, exhausted=True, decomposed=50)
     assert (up.number, up.proved, up.nodes, up.width) == (2, 108, 50, 16)
-    assert (up.decomposed, up.leaves, up.units) == (50, 3, 2)
-    half = up.after(124, exhausted=False, **nodes)
+    half = up.after(124, exhausted=False, decomposed=50)
     assert (half.number, half.proved, half.nodes, half.upper_bound) == (3, 108, 50, 116)
-    assert (half.decomposed, half.leaves, half.units) == (100, 6, 4)
     assert Step.from_json(half.to_json()) == half
 
 
 def test_a_step_that_what_is_known_made_smaller_is_halved_from_there():
     step = Step(5, 100, width=64)
-    half = step.after(107, exhausted=False, decomposed=1, leaves=0, units=1)
+    half = step.after(107, exhausted=False, decomposed=1)
     assert half.upper_bound == 103
-    least = Step(5, 100, width=2).after(
-        101, exhausted=False, decomposed=1, leaves=0, units=1
-    )
+    least = Step(5, 100, width=2).after(101, exhausted=False, decomposed=1)
     assert (least.upper_bound, least.node_limit) == (
         101,
         None,
@@ -79,7 +75,8 @@ def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
 )
 def test_the_node_limit_counts_all_trees(monkeypatch, mine, steps, together):
     monkeypatch.setattr(Step, "node_limit", steps)
-    plan = replace(below(node_limit=mine), step=Step(2, 5, decomposed=30))
+    plan = below(node_limit=mine)
+    plan = replace(plan, step=Step(2, 5), earlier=Earlier(decomposed=30))
     assert plan.node_limit() == together
 
 
@@ -93,7 +90,7 @@ def test_a_tree_without_a_schedule_is_followed_by_another():
     assert plan.goes_on_after(over, result)
     after = plan.after(over, result)
     assert (after.lower_bound, after.makespan) == (cutoff, VALUE)
-    assert after.step.decomposed == over.counters.decomposed
+    assert after.earlier.decomposed == over.counters.decomposed
     ended = after.result_without_tree("time_limit")
     assert (str(ended.status), ended.lower_bound) == ("feasible", cutoff)
     assert (str(ended.proof), ended.makespan) == ("cutoff_exhausted", VALUE)
@@ -102,7 +99,8 @@ def test_a_tree_without_a_schedule_is_followed_by_another():
 
 def test_a_schedule_below_the_cutoff_ends_it_when_the_tree_is_exhausted():
     best = min(PROBLEM.root_bound + 5, VALUE - 1)
-    plan = replace(below(), step=Step(1, best - 1, width=3, decomposed=100))
+    plan = replace(below(), step=Step(1, best - 1, width=3))
+    plan = replace(plan, earlier=Earlier(decomposed=100))
     over = outcome(value=VALUE, permutation=ORDER, ub=VALUE, lower_bound=VALUE)
     result = plan.result(over, opened=plan.began)
     assert str(result.status) == "optimal"
@@ -118,21 +116,6 @@ def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
         over = outcome(termination=Termination(name), **cut)
         result = plan.result(over, opened=plan.began)
         assert plan.goes_on_after(over, result) is goes_on
-    spent = replace(plan, step=Step(9, plan.root_bound, decomposed=2000))
+    spent = replace(plan, earlier=Earlier(decomposed=2000))
     over = outcome(termination=Termination.NODE_LIMIT, **cut)
     assert not spent.goes_on_after(over, spent.result(over, opened=spent.began))
-
-
-def test_the_next_tree_begins_above_what_a_beam_has_shown():
-    """What trees have proved, which has certificates, stays apart from it."""
-    plan = below()
-    shown = plan.root_bound + 5
-    tree = outcome(lower_bound=plan.upper_bound, uncut_bound=shown)
-    result = plan.result(tree, opened=0.0)
-    assert result.lower_bound == plan.upper_bound
-    up = plan.after(tree, result)
-    assert up.upper_bound == min(VALUE, shown + up.step.width)
-    assert up.lower_bound == shown
-    assert up.proof_of_bound is Proof.UNCUT_BEAM
-    assert up.spec(0.0).proved_bound == plan.upper_bound
-    assert [bound.value for bound in up.bounds] == [plan.upper_bound]

@@ -1,6 +1,7 @@
 """Solving in this process: the same run as on a cluster, and windows of a sequence."""
 
 from itertools import permutations
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
+from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.format import to_bytes
 from dpbb.engines.reference import ReferenceSession
 from dpbb.errors import InstanceError, OptionError
@@ -204,3 +206,33 @@ def test_given_jobs_may_be_in_arrays():
 def test_given_jobs_are_a_list(given):
     with pytest.raises(OptionError, match="front: expected a list of jobs"):
         dpbb.solve([[3, 2], [1, 4]], front=given, workers=0)
+
+
+def test_a_limit_ends_the_call_while_its_seat_compiles(monkeypatch):
+    """Nobody waits for what nothing interrupts."""
+    compiled, opened = Event(), SeatSessions._open
+
+    def slow(*arguments):
+        assert compiled.wait(60)
+        return opened(*arguments)
+
+    monkeypatch.setattr(SeatSessions, "_open", slow)
+    how = {"heuristics": "neh", "time_limit_s": 0.2, **HERE}
+    try:
+        result = dpbb.solve(TIMES, **how)
+    finally:
+        compiled.set()
+    assert (result.termination, result.decomposed) == (Termination.TIME_LIMIT, 0)
+    assert result.seconds < 30
+
+
+def test_heuristics_and_estimates_take_given_jobs():
+    ends = {"front": (3, 1), "back": (0, 8)}
+    best = best_between(**ends)
+    found = dpbb.heuristic(TIMES, iterations=20, threads=1, progress="none", **ends)
+    assert (found.permutation[:2], found.permutation[-2:]) == ((3, 1), (0, 8))
+    assert found.makespan == makespan(TIMES.tolist(), found.permutation) >= best
+    guess = dpbb.estimate(TIMES, upper_bound=best, measure=False, **ends)
+    assert (guess.n_jobs, guess.exact, guess.upper_bound) == (6, True, best)
+    made = dpbb.estimate(TIMES, measure=False, **ends)
+    assert made.upper_bound >= best

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from itertools import permutations
+from threading import Event
 
 import numpy as np
 import pytest
@@ -10,11 +12,11 @@ import pytest
 import dpbb
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.heuristics import loading
 from dpbb.flowshop.makespan import makespan
-from dpbb.options import SolveOptions
 from dpbb.problem import Incumbent
+from dpbb.proof.verify import verify
 from dpbb.result import Proof, Result, Status, Termination
-from dpbb.solving.start import make_plan
 from tests.oracle import TinyFlowShop
 
 QUIET = {"progress": "none", "threads": 1}
@@ -74,9 +76,13 @@ def test_bad_input_is_refused(arguments, message):
         dpbb.heuristic("ta001", **{**arguments, "progress": "none"})
 
 
-def test_a_problem_without_heuristics_is_refused():
-    with pytest.raises(OptionError, match="expected a problem that has heuristics"):
-        dpbb.heuristic(TinyFlowShop(((1, 2), (3, 1))))
+def test_a_problem_without_heuristics_has_those_of_any():
+    own = TinyFlowShop(((1, 2), (3, 1), (2, 2), (4, 1)))
+    found = dpbb.heuristic(own, iterations=50, **QUIET)
+    assert found.makespan == own.best_orders()[0]
+    assert own.evaluate(found.permutation) == found.makespan
+    with pytest.raises(OptionError, match="device"):
+        dpbb.heuristic(own, "ig", device="gpu", **QUIET)
 
 
 def test_without_a_device_a_gpu_is_not_there():
@@ -94,11 +100,25 @@ def test_without_a_device_a_gpu_is_not_there():
         assert found.makespan >= 3771
 
 
-def test_an_uncut_beam_is_a_proof_and_said_to_be_one(monkeypatch):
-    """No tree is explored, unless a certificate is wanted, which a beam has not."""
-    times = np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [4, 1, 1]])
+def test_a_limit_ends_it_while_its_code_is_compiled(monkeypatch):
+    compiled = Event()
+    monkeypatch.setattr(loading, "loaded", lambda *_: compiled.wait(60))
+    try:
+        result = dpbb.heuristic("ta051", "ig", time_limit_s=0.5, **QUIET)
+    finally:
+        compiled.set()
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.seconds < 30
+
+
+def test_what_a_heuristic_left_nothing_out_of_is_proved_by_a_tree(
+    monkeypatch, tmp_path
+):
+    """It is explored here, with books: the word of a heuristic is no proof."""
+    times = np.random.default_rng(11).integers(1, 10, (5, 4))
     shop = FlowShopProblem(FlowShopInstance("tiny", times))
-    order = np.array([3, 0, 1, 2])
+    orders = [np.array(order) for order in permutations(range(5))]
+    order = min(orders, key=shop.evaluate)
     value = shop.evaluate(order)
     assert value > dpbb.problem.root_bound(shop)
 
@@ -106,12 +126,12 @@ def test_an_uncut_beam_is_a_proof_and_said_to_be_one(monkeypatch):
         return Incumbent(value, order, "beam", proved=True)
 
     monkeypatch.setattr(FlowShopProblem, "first_incumbent", proved)
-    result = dpbb.solve(shop, verbosity="quiet", workers=1)
-    assert (result.status, result.proof) == (Status.OPTIMAL, Proof.UNCUT_BEAM)
-    assert (result.makespan, result.decomposed) == (value, 0)
-    assert "a beam search left no node out" in result.summary()
+    path = str(tmp_path / "c.json")
+    result = dpbb.solve(shop, verbosity="quiet", engine="cpu", certificate=path)
+    assert (result.status, result.proof) == (Status.OPTIMAL, Proof.TREE_EXHAUSTED)
+    assert result.makespan == value
+    assert result.decomposed > 0
+    assert result.seats == ("here",)
+    assert verify(path).verdict == "proved again"
     found = dpbb.heuristic(shop, progress="none")
-    assert (found.status, found.termination) == (Status.OPTIMAL, Termination.EXHAUSTED)
-    wanted = SolveOptions(certificate="c.json.gz")
-    plan = make_plan(shop, "tiny", wanted, began=time.monotonic())
-    assert not plan.proved
+    assert (found.status, found.proof) == (Status.FEASIBLE, Proof.ROOT_BOUND)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions, Tuning
-from dpbb.problem import Incumbent, root_bound
+from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Status, Termination
 from dpbb.solving.start import make_plan
 from dpbb.tree.counters import Counters
@@ -227,59 +226,3 @@ def test_result_names_the_engine(engines, engine, name):
     done = outcome(lower_bound=11, engines=engines)
     result = plan_of(cutoff=11).result(done, opened=0.0, engine=engine)
     assert result.engine == name
-
-
-def test_a_bound_of_an_uncut_beam_is_in_the_result_but_not_certified():
-    plan = plan_of(initial=ORDER)
-    better = plan.root_bound + 1
-    shown = plan.with_uncut(better)
-    assert shown.lower_bound == better
-    assert shown.with_uncut(plan.root_bound) is shown
-    assert shown.spec(0.0).uncut_bound == better
-    assert shown.spec(0.0).root_bound == plan.root_bound
-    early = shown.result_without_tree(Termination.TIME_LIMIT)
-    assert (early.lower_bound, early.proof) == (better, Proof.UNCUT_BEAM)
-    again = type(plan).from_request(PROBLEM, "tiny", shown.to_request(0.0), opened=0.0)
-    assert again.uncut == better
-    whole = plan.with_uncut(VALUE)
-    assert whole.proved
-    certified = replace(whole, options=SolveOptions(certificate="c.json.gz"))
-    assert not certified.proved
-    assert replace(certified, root_bound=VALUE).proved  # which has a certificate
-
-
-def test_a_bound_that_came_beside_the_tree_is_in_the_result():
-    plan = plan_of(initial=ORDER)
-    stopped = {
-        "termination": Termination.STOPPED,
-        "exhausted": False,
-        "value": VALUE,
-        "permutation": ORDER,
-    }
-    beside = outcome(**stopped, lower_bound=VALUE - 1, uncut_bound=VALUE - 1)
-    result = plan.result(beside, opened=0.0)
-    assert (result.lower_bound, result.proof) == (VALUE - 1, Proof.UNCUT_BEAM)
-    proved = outcome(
-        **{**stopped, "termination": Termination.UNCUT_BEAM},
-        lower_bound=VALUE,
-        uncut_bound=VALUE,
-    )
-    result = plan.result(proved, opened=0.0)
-    assert (result.status, result.proof) == (Status.OPTIMAL, Proof.UNCUT_BEAM)
-    assert "left no node out: no more tree was needed" in result.summary()
-    open_roots = outcome(**stopped, lower_bound=VALUE - 1, uncut_bound=VALUE - 2)
-    assert plan.result(open_roots, opened=0.0).proof is Proof.OPEN_ROOTS
-
-
-def test_heuristics_tell_their_bounds_once(monkeypatch):
-    def shows(_self, search):
-        for bound in (VALUE - 2, VALUE - 3, VALUE - 1):
-            search.on_bound(bound)
-        return Incumbent(VALUE, np.array(ORDER), "beam")
-
-    monkeypatch.setattr(FlowShopProblem, "first_incumbent", shows)
-    told = []
-    options = SolveOptions()
-    plan = make_plan(PROBLEM, "tiny", options, began=0.0, on_bound=told.append)
-    assert told == [VALUE - 2, VALUE - 1]
-    assert (plan.makespan, plan.lower_bound) == (VALUE, VALUE - 1)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 
 import pytest
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.proof.certificate import Certificate
-from dpbb.text.files import alone, check_writable, noted, noting, whole_file
+from dpbb.text.files import (
+    alone,
+    check_writable,
+    noted,
+    noting,
+    read_file,
+    read_stream,
+    whole_file,
+)
 
 
 def test_a_pipe_is_not_opened_before_there_is_something_to_write(tmp_path):
@@ -76,3 +85,24 @@ def test_no_part_of_a_certificate_stays(tmp_path, monkeypatch):
     with pytest.raises(DpbbError, match="cannot be written: full"):
         Certificate({}).write(tmp_path / "proof.json.gz")
     assert not list(tmp_path.iterdir())
+
+
+def test_files_are_read_whole_if_they_are_not_too_large(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"abc")
+    assert read_file(file, 3) == b"abc"
+    with pytest.raises(OSError, match="3 bytes, at most 2 bytes are read"):
+        read_file(file, 2)
+    os.truncate(file, 2**40)  # it takes no room on the disk
+    with pytest.raises(OSError, match=r"1,099,511,627,776 bytes, at most 134,217,728"):
+        read_file(file)
+    assert read_stream(io.BytesIO(b"abc"), 3) == b"abc"
+    with pytest.raises(OSError, match="at most 2 bytes are read"):
+        read_stream(io.BytesIO(b"abc"), 2)
+
+
+def test_pipes_and_folders_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in (("pipe", "a pipe or device"), ("", "Is a directory")):
+        with pytest.raises(OSError, match=message):
+            read_file(tmp_path / name)

@@ -3,7 +3,7 @@ from math import factorial
 
 import pytest
 
-from dpbb.tree.factoradic import digits_of_leaf, leaf_of_path, n_leaves
+from dpbb.tree.factoradic import digits_of_leaf, leaf_of_path, leaves_text, n_leaves
 
 
 def test_digits_of_all_leaves_of_four_jobs_are_the_paths_in_order():
@@ -41,3 +41,13 @@ def test_digits_of_a_leaf_outside_the_tree_are_refused(leaf):
 def test_a_path_longer_than_the_tree_is_refused():
     with pytest.raises(ValueError, match="at most 3 digits, got 4"):
         leaf_of_path(3, (0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("n_jobs", [0, 20, 1500, 1600])
+def test_any_number_of_leaves_has_a_text(n_jobs):
+    assert int(leaves_text(n_leaves(n_jobs)), 0) == n_leaves(n_jobs)
+
+
+def test_a_leaf_that_is_none_is_refused_whatever_its_size():
+    with pytest.raises(ValueError, match="expected a leaf index"):
+        digits_of_leaf(3, n_leaves(1600))

@@ -1,23 +1,34 @@
+"""Packed paths: what they leave out, and what is none."""
+
+import random
+
 import numpy as np
 import pytest
 
 from dpbb.tree import WorkUnit, n_leaves
-from dpbb.tree.packing import pack, unpack
 from tests.intervals import unit_between
+
+PATHS = [(0, 3, 0, 5), (0, 3, 1), (0, 4), (2,)]
 
 
 def u16(*values):
     return np.array(values, np.uint16)
 
 
-def test_pack_leaves_out_shared_prefixes():
-    unit = WorkUnit.from_paths(9, [(0, 3, 0, 5), (0, 3, 1), (0, 4), (2,)])
-    arrays = pack(unit.depths, unit.digits)._asdict()
+def whole_message():
+    return WorkUnit.from_paths(9, PATHS).to_arrays()
+
+
+def test_shared_prefixes_are_left_out():
+    arrays = whole_message()
     assert arrays["depths"].tolist() == [4, 3, 2, 1]
     assert arrays["shared"].tolist() == [0, 2, 1, 0]
     assert arrays["tails"].tolist() == [0, 3, 0, 5, 1, 4, 2]
-    depths, digits = unpack(9, arrays)
-    assert WorkUnit(9, depths, digits) == unit
+    unit = WorkUnit.from_arrays(9, arrays)
+    assert [root.path for root in unit.roots()] == PATHS
+    assert [unit.path(row) for row in range(4)] == PATHS
+    with pytest.raises(IndexError):
+        unit.path(4)
 
 
 def test_an_interval_of_long_paths_travels_without_most_of_its_digits():
@@ -26,16 +37,18 @@ def test_an_interval_of_long_paths_travels_without_most_of_its_digits():
     assert len(arrays["tails"]) < int(unit.depths.sum()) / 10
 
 
+def test_numbers_of_more_than_256_jobs_have_two_bytes():
+    unit = WorkUnit.from_paths(300, [(0, 298, 3), (1, 0, 0), (299,)])
+    arrays = unit.to_arrays()
+    assert {array.dtype for array in arrays.values()} == {np.dtype(np.uint16)}
+    assert WorkUnit.from_arrays(300, arrays) == unit
+
+
 @pytest.mark.parametrize("unit", [WorkUnit.empty(5), WorkUnit.whole(5)])
 def test_units_without_digits_make_the_round_trip(unit):
     arrays = unit.to_arrays()
     assert len(arrays["tails"]) == 0
     assert WorkUnit.from_arrays(5, arrays) == unit
-
-
-def whole_message():
-    unit = WorkUnit.from_paths(9, [(0, 3, 0, 5), (0, 3, 1), (0, 4), (2,)])
-    return dict(unit.to_arrays())
 
 
 @pytest.mark.parametrize(
@@ -46,12 +59,13 @@ def whole_message():
         ({"tails": u16(0, 3, 0, 5, 1, 4)}, "expected 7 digits, got 6"),
         ({"tails": u16(*range(8))}, "expected 7 digits, got 8"),
         ({"depths": u16(4, 3, 2, 9)}, "expected depths < 9"),
-        ({"depths": u16(65535, 3, 2, 1)}, "expected depths < 9"),
+        ({"depths": u16(65535, 3, 2, 1)}, "expected 'depths' of 9 jobs, got 65535"),
+        ({"depths": u16(0, 3, 2, 1)}, "shared prefixes no longer"),
         ({"shared": u16(1, 2, 1, 0)}, "shared prefixes no longer"),
         ({"shared": u16(0, 4, 1, 0)}, "shared prefixes no longer"),
         ({"shared": u16(0, 3, 2, 0), "depths": u16(4, 3, 2, 3)}, "leaf order"),
-        ({"tails": u16(0, 3, 0, 5, 1, 4, 9)}, "digit below 9, got 9"),
-        ({"tails": u16(0, 3, 0, 6, 1, 4, 2)}, "digit below 6, got 6"),
+        ({"tails": u16(0, 3, 0, 5, 1, 4, 9)}, "root 3: expected digits of 9 jobs"),
+        ({"tails": u16(0, 3, 0, 6, 1, 4, 2)}, "root 0: expected digits of 9 jobs"),
         ({"tails": u16(0, 3, 1, 5, 1, 4, 2)}, "leaf order, none inside another"),
         ({"tails": u16(3, 3, 0, 5, 1, 4, 2)}, "leaf order, none inside another"),
         ({"depths": u16(), "shared": u16()}, "expected 0 digits, got 7"),
@@ -75,5 +89,25 @@ def test_a_missing_array_is_refused():
 
 def test_roots_of_a_larger_tree_are_refused():
     unit = WorkUnit.from_paths(9, [(8,)])
-    with pytest.raises(ValueError, match="digit below 8, got 8"):
+    with pytest.raises(ValueError, match="expected digits of 8 jobs"):
         WorkUnit.from_arrays(8, unit.to_arrays())
+
+
+def test_what_is_not_checked_yet_is_no_crash():
+    """Reports are put together before they are checked: nothing is read beyond them."""
+    random_ = random.Random(0)
+    other = unit_between(9, 1000, 200_000)
+    whole = unit_between(9, 1, n_leaves(9) - 1).to_arrays()
+    for _ in range(300):
+        arrays = {key: array.copy() for key, array in whole.items()}
+        array = arrays[random_.choice(list(arrays))]
+        array[random_.randrange(len(array))] = random_.randrange(256)
+        try:
+            unit = WorkUnit.from_arrays_unchecked(9, arrays)
+        except ValueError:
+            continue
+        assert unit.digits.shape == (len(unit), 8)
+        both = WorkUnit.concatenate([unit, other])
+        assert len(both) == len(unit) + len(other)
+        assert not both.is_ordered_and_disjoint()
+        unit.covered_by(other)

@@ -3,8 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from dpbb.tree import Root, WorkUnit, n_leaves, work_unit
-from tests.intervals import Interval, intervals_of
+from dpbb.tree import Root, WorkUnit, n_leaves
+from tests.intervals import Interval, intervals_of, unchecked
 
 
 def unit_of(*paths, n_jobs=6):
@@ -31,13 +31,13 @@ def test_from_paths_puts_roots_in_leaf_order():
         ([(0, 1), (0,)], "none inside another"),
         ([(1,), (1,)], "none inside another"),
         ([(), (0,)], "none inside another"),
-        ([(6,)], "root 0, level 0: expected a digit below 6, got 6"),
-        ([(0,), (1, 5)], "root 1, level 1: expected a digit below 5, got 5"),
-        ([(-1,)], "expected a digit below 6, got -1"),
-        ([(65536,)], "expected a digit below 6, got 65536"),
+        ([(6,)], "root 0: expected digits of 6 jobs"),
+        ([(0,), (1, 5)], "root 1: expected digits of 6 jobs"),
+        ([(-1,)], "expected digits below 6"),
+        ([(65536,)], "expected digits below 6"),
         ([(2**70,)], "expected digits below 6"),
-        ([(0,) * 6], "expected depths < 6 and <= 6, got 6"),
-        ([(0,) * 65537], "expected depths < 6"),
+        ([(0,) * 6], "expected depths < 6, got 6"),
+        ([(0,) * 65537], "expected digits below 6"),
     ],
 )
 def test_from_paths_refuses_what_is_no_set_of_disjoint_roots(wrong, message):
@@ -45,20 +45,22 @@ def test_from_paths_refuses_what_is_no_set_of_disjoint_roots(wrong, message):
         WorkUnit.from_paths(6, wrong)
 
 
-@pytest.mark.parametrize(
-    ("depths", "digits", "message"),
-    [
-        (np.array([1], np.int64), np.zeros((1, 1), np.uint16), "depths as uint16"),
-        (np.array([1], np.uint16), np.zeros((1, 1), np.int32), "digits as uint16"),
-        (np.array([1], np.uint16), np.zeros(1, np.uint16), "of 2 dimensions"),
-        (np.array([1, 1], np.uint16), np.zeros((1, 1), np.uint16), "expected 1 depths"),
-        (np.array([2], np.uint16), np.zeros((1, 1), np.uint16), "<= 1, got 2"),
-        (np.array([1], np.uint16), np.array([[2, 1]], np.uint16), "level 1: expected"),
-    ],
-)
-def test_check_refuses_arrays_of_another_form(depths, digits, message):
-    with pytest.raises(ValueError, match=message):
-        WorkUnit(6, depths, digits).check()
+def test_a_table_in_any_order_is_sorted():
+    digits = np.array([[3, 0, 0, 9], [0, 2, 1, 9], [0, 1, 0, 9]], np.uint16)
+    digits[:, 3] = 0  # wider than any path
+    unit, order = WorkUnit.from_table(6, np.array([1, 3, 2]), digits)
+    assert unit == unit_of((0, 1), (0, 2, 1), (3,))
+    assert order.tolist() == [2, 1, 0]
+    assert unit.digits.tolist() == [[0, 1, 0], [0, 2, 1], [3, 0, 0]]
+    deep = unit_of((255, 1), (256, 0), (3,), n_jobs=300)  # of two bytes
+    again, order = WorkUnit.from_table(300, deep.depths[::-1], deep.digits[::-1])
+    assert (again, order.tolist()) == (deep, [2, 1, 0])
+
+
+@pytest.mark.parametrize("index", [[1, 0], [0, 0], slice(None, None, -1)])
+def test_roots_are_taken_in_their_order_each_once(index):
+    with pytest.raises(ValueError, match="in leaf order"):
+        unit_of((0,), (1,)).take(index)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 6, 800])
@@ -87,15 +89,14 @@ def test_one_job_is_one_leaf():
     assert whole.expand(0) == whole
 
 
-def test_equality_looks_at_the_paths_not_at_the_padding():
-    narrow = unit_of((1, 2))
-    wide = WorkUnit(6, narrow.depths, np.pad(narrow.digits, ((0, 0), (0, 3))))
-    assert narrow == wide
-    assert narrow != unit_of((1, 2), n_jobs=7)
-    assert narrow != unit_of((1, 2, 0))
-    assert narrow != (1, 2)
+def test_units_are_equal_if_tree_and_roots_are():
+    unit = unit_of((1, 2))
+    assert unit == unit_of((1, 2), (3,)).take([0])
+    assert unit != unit_of((1, 2), n_jobs=7)
+    assert unit != unit_of((1, 2, 0))
+    assert unit != (1, 2)
     with pytest.raises(TypeError, match="unhashable"):
-        hash(narrow)
+        hash(unit)
 
 
 def test_adjoining_intervals_are_merged():
@@ -205,12 +206,6 @@ def test_the_deepest_roots_of_the_largest_tree():
     assert WorkUnit.from_arrays(n_jobs, unit.to_arrays()) == unit
 
 
-@pytest.fixture(params=[0, work_unit.MANY_ROOTS])
-def few_are_many(monkeypatch, request):
-    """Put packed roots together, and tables."""
-    monkeypatch.setattr(work_unit, "MANY_ROOTS", request.param)
-
-
 def check_disjoint(units):
     """Raise ValueError unless no root lies inside another, of whichever unit."""
     for unit in units:
@@ -232,13 +227,9 @@ def random_units(rng, n_units):
 
 def with_root(unit, path):
     """Put a root where it belongs by its first leaf, overlapping or not."""
-    paths = sorted([unit.path(i) for i in range(len(unit))] + [path])
-    width = max(map(len, paths))
-    digits = np.array([[*p, *[0] * (width - len(p))] for p in paths], np.uint16)
-    return WorkUnit(14, np.array([len(p) for p in paths], np.uint16), digits)
+    return unchecked(14, sorted([*paths(unit), path]))
 
 
-@pytest.mark.usefixtures("few_are_many")
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("n_units", [1, 2, 5])
 def test_disjoint_units_pass_and_any_other_root_is_found(seed, n_units):
@@ -255,15 +246,12 @@ def test_disjoint_units_pass_and_any_other_root_is_found(seed, n_units):
             check_disjoint(more)
 
 
-@pytest.mark.usefixtures("few_are_many")
 def test_other_damage_is_found():
     one, two = random_units(np.random.default_rng(0), 2)
     check_disjoint([])
     with pytest.raises(ValueError, match="expected roots in leaf order"):
-        check_disjoint([one.take(slice(None, None, -1)), two])
-    digits = two.digits.copy()
-    digits[-1, 0] = 14
-    with pytest.raises(ValueError, match="expected a digit below"):
-        check_disjoint([one, WorkUnit(14, two.depths, digits)])
+        check_disjoint([unchecked(14, paths(one)[::-1]), two])
+    with pytest.raises(ValueError, match="expected digits of 14 jobs"):
+        check_disjoint([one, unchecked(14, [*paths(two)[:-1], (14,)])])
     with pytest.raises(ValueError, match="expected a work unit of 14 jobs"):
         check_disjoint([one, WorkUnit.whole(13)])

@@ -17,6 +17,7 @@ import numpy as np
 
 from dpbb.engines.base import Slice
 from dpbb.engines.cpu.engine import CpuEngine
+from dpbb.tree.packing import Packed
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -115,9 +116,8 @@ class FrontierSession:
         self._decomposed += len(gone)
         np.add.at(self._closed, gone + 1, self._n_jobs - gone)
         n_tails = len(tails) - int((gone - shared[kept:]).sum())
-        self._roots = WorkUnit.of_packed(
-            self._n_jobs, depths[:kept], shared[:kept], tails[:n_tails]
-        )
+        left = Packed(depths[:kept], shared[:kept], tails[:n_tails])
+        self._roots = WorkUnit(self._n_jobs, left)
 
     def donate(self, max_roots: int) -> WorkUnit:
         """Give half of a small frontier away."""
@@ -160,7 +160,7 @@ def grown(
     Returns
     -------
     roots : WorkUnit
-        Open ones; packed if there are many.
+        Open ones.
     expanded : int
         Nodes that were decomposed.
     pruned : ndarray of int64, shape (n_jobs + 1,)
@@ -176,7 +176,7 @@ def grown(
         open_nodes = np.flatnonzero(~is_root & (depths < n_jobs - 2))
         wanted = n_roots - len(depths)
         if wanted <= 0 or not len(open_nodes):
-            return WorkUnit(n_jobs, depths.astype(np.uint16), digits), expanded, pruned
+            return WorkUnit.from_table(n_jobs, depths, digits)[0], expanded, pruned
         gain = np.maximum(1, OPEN_SHARE * (n_jobs - depths[open_nodes]) - 1)
         some = open_nodes[: np.searchsorted(np.cumsum(gain), wanted) + 1]
         counts = np.ones(len(depths), np.int64)

@@ -118,7 +118,7 @@ class SeatSession:
         digits = np.zeros((len(paths), max(1, int(depths.max()))), np.uint16)
         for row, path in enumerate(paths):
             digits[row, : len(path)] = path
-        return WorkUnit(self._tree.n_jobs, depths, digits)
+        return WorkUnit.from_table(self._tree.n_jobs, depths, digits)[0]
 
     def _add(self, node: Node) -> None:
         self._roots[node.path] = node

@@ -7,7 +7,6 @@ as many generations as last for some tenths of a second, so that limits are kept
 import ctypes
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,37 +45,6 @@ PLACES = (
     "neighbours",
 )
 """Arguments of the kernels, in their order; see ``search.cuh``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a kernel is compiled and launched for.
-
-    Parameters
-    ----------
-    block
-        Threads of a block; None: so many that one search has warps on all
-        multiprocessors.
-    blocks_per_sm
-        How many blocks the compiler leaves registers for.
-    carveout
-        Share of the first-level cache that is shared memory, in per cent; None: as the
-        driver likes.
-    shared_steps
-        Whether the steps of the parent lie in shared memory; None: if they fit.
-    group
-        Blocks that work at one search; None: as many as there are for it.
-    leaving
-        Jobs of insertions that share what a lane reads; None: four with so many
-        searches that each has one block.
-    """
-
-    block: int | None = None
-    blocks_per_sm: int = 1
-    carveout: int | None = None
-    shared_steps: bool | None = None
-    group: int | None = None
-    leaving: int | None = None
 
 
 class Rows:
@@ -164,13 +132,11 @@ class GpuSearch:
         rules: Rules,
         starts: NDArray[np.int32],
         device: int = 0,
-        shape: Shape | None = None,
     ) -> None:
         self._cupy = require_gpu(device)
         self._device = device
         self._enter()
         self._rules = rules
-        shape = shape or Shape()
         flow = rules.objective is Objective.FLOW_TIME
         rows = Rows(times, flow=flow, insert=rules.insert)
         n_searches, n_jobs = starts.shape
@@ -183,14 +149,14 @@ class GpuSearch:
             )
         self._rows = rows
         self._shape = (n_searches, n_jobs)
-        self._compile(shape)
+        self._compile()
         self._allocate(starts)
 
     def _enter(self) -> None:
         """Give this thread the device's context: calls of the driver need one."""
         self._cupy.cuda.runtime.setDevice(self._device)
 
-    def _compile(self, shape: Shape) -> None:
+    def _compile(self) -> None:
         rows, rules = self._rows, self._rules
         n_searches, n_jobs = self._shape
         attributes = self._cupy.cuda.Device(self._device).attributes
@@ -202,8 +168,7 @@ class GpuSearch:
                 shared += 16 * (n_jobs + 1)
         else:
             steps_bytes = 4 * n_jobs * rows.width
-            fits = shared + steps_bytes <= most_shared
-            in_shared = fits if shape.shared_steps is None else shape.shared_steps
+            in_shared = shared + steps_bytes <= most_shared
             shared += steps_bytes * in_shared
         if shared > most_shared:
             raise OptionError(
@@ -211,8 +176,9 @@ class GpuSearch:
                 f"bytes of shared memory, got one that needs {shared:,}"
             )
         n_sms = int(attributes["MultiProcessorCount"])
-        self._leaving = shape.leaving or (4 if n_searches >= n_sms else 1)
-        block = shape.block or self._usual_block(n_sms)
+        # with a block a search, four jobs that leave share what a lane reads
+        self._leaving = 4 if n_searches >= n_sms else 1
+        block = self._usual_block(n_sms)
         defines = {
             "N_MACHINES": rows.n_machines,
             "WIDE": int(rows.wide),
@@ -220,7 +186,6 @@ class GpuSearch:
             "TABU": TABU[rules.tabu],
             "FLOW": int(rules.objective is Objective.FLOW_TIME),
             "BLOCK": block,
-            "BLOCKS_PER_SM": shape.blocks_per_sm,
             "STEPS_SHARED": int(in_shared),
             "LEAVING": self._leaving,
         }
@@ -229,8 +194,6 @@ class GpuSearch:
         with self._cupy.cuda.Device(self._device):
             kernel = module.get_function(f"search_{name}")
             kernel.max_dynamic_shared_size_bytes = shared
-            if shape.carveout is not None:
-                kernel.preferred_shared_memory_carveout = shape.carveout
             fit = self._cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
                 kernel.kernel.ptr, block, shared
             )
@@ -238,8 +201,7 @@ class GpuSearch:
         self._kernel, self._block, self._shared = kernel, block, shared
         warps = block // LANES
         useful = -(-self._tiles() // warps)  # more blocks have nothing to do
-        group = max(1, min(blocks // min(n_searches, blocks), useful))
-        self._group = min(shape.group or group, blocks)
+        self._group = max(1, min(blocks // min(n_searches, blocks), useful))
         self._groups = min(n_searches, blocks // self._group)
 
     def _usual_block(self, n_sms: int) -> int:

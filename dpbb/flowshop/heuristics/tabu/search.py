@@ -22,7 +22,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
-from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
+from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch
 from dpbb.flowshop.heuristics.tabu.state import (
     Neighbourhood,
     Objective,
@@ -45,8 +45,8 @@ MOST_GENERATIONS = 10**9
 
 SHARING_PAYS = 10_000_000
 """Searches x jobs^2 x machines from which shared columns pay on a GPU (measured on an
-H200, docs/tabu.md: one search at 30x500 is 7.5 and loses, at 30x650 12.7 and gains; 264
-at 15x100 are 40 and gain)."""
+H200: one search at 30x500 is 7.5 and loses, at 30x650 12.7 and gains; 264 at 15x100 are
+40 and gain)."""
 
 MOST_TENURE = 10**6
 """The list of permutations has so many entries for each search."""
@@ -100,7 +100,6 @@ def run_searches(
     generations: int,
     device: str = "auto",
     threads: int | None = None,
-    shape: Shape | None = None,
     *,
     fastest: bool = False,
 ) -> TabuResult:
@@ -111,7 +110,7 @@ def run_searches(
     where = choose_device(device)
     if fastest and where == "gpu" and not pays_to_share(rules, len(starts)):
         rules = replace(rules, sharing=Sharing.NONE)
-    search = make_search(rules, starts, where, threads, shape)
+    search = make_search(rules, starts, where, threads)
     state = State.of(rules, starts, generations)
     began = time.perf_counter()
     search.run(state, generations)
@@ -166,12 +165,11 @@ def make_search(
     starts: NDArray[np.int32],
     device: str,
     threads: int | None = None,
-    shape: Shape | None = None,
     index: int = 0,
 ) -> CpuSearch | GpuSearch:
     """Return searches that are ready to run; compilation is over."""
     if device == "gpu":
-        return GpuSearch(rules.times, rules, starts, index, shape)
+        return GpuSearch(rules.times, rules, starts, index)
     search = CpuSearch(rules, starts, threads or physical_cores())
     times, two = np.ones((2, rules.times.shape[1]), int), np.array([[0, 1]], np.int32)
     small = replace(rules, times=times, tenure=1, kept=(0, 0))

@@ -35,7 +35,7 @@ def test_a_save_that_comes_late_leaves_the_folder_of_a_run_that_is_over_alone(
     spec = tiny_spec(checkpoint=str(tmp_path))
 
     async def both():
-        keeper = await checkpointer.keeper(spec, None)
+        keeper = await checkpointer.keeper(spec)
         hub._shell.write_last = checkpointer.write_last
         hub.open(spec, b"", keeper=keeper)
         run = hub.runs[spec.run_id]
@@ -67,7 +67,7 @@ def test_a_folder_that_is_claimed_too_late_is_left_again(tmp_path, monkeypatch):
     monkeypatch.setattr(Claim, "_beat", late)
     spec = tiny_spec(checkpoint=str(tmp_path))
     with pytest.raises(CheckpointError, match="has not answered"):
-        asyncio.run(Checkpointer(Hub(FakeShell())).keeper(spec, None))
+        asyncio.run(Checkpointer(Hub(FakeShell())).keeper(spec))
     answers.set()
     for thread in threading.enumerate():
         if thread.name == "dpbb-store":
@@ -84,7 +84,7 @@ def test_signs_of_life_do_not_wait_for_a_checkpoint(tmp_path, monkeypatch):
     answers, writes = threading.Event(), threading.Event()
 
     async def both():
-        keeper = await checkpointer.keeper(spec, None)
+        keeper = await checkpointer.keeper(spec)
         hub.open(spec, b"", keeper=keeper)
         run = hub.runs[spec.run_id]
         write = keeper.folder.write
@@ -117,7 +117,7 @@ def test_the_next_one_is_there_when_the_interval_is_over(tmp_path):
 
     async def planned(began, now):
         checkpointer = Checkpointer(hub)
-        keeper = await checkpointer.keeper(spec, None)
+        keeper = await checkpointer.keeper(spec)
         keeper._plan(began, now)
         at = next(at for at in range(1000) if keeper.due(float(at)))
         await keeper.release(ended=True)
@@ -147,7 +147,7 @@ def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
     async def both():
         nonlocal run
         world.clock.now = time.monotonic()
-        keeper = await checkpointer.keeper(spec, None)
+        keeper = await checkpointer.keeper(spec)
         world.hub.open(spec, b"", keeper=keeper)
         run = world.hub.runs[spec.run_id]
         world.join("a")
@@ -180,7 +180,7 @@ def test_a_checkpoint_that_could_not_be_asked_for_is_due_again(
     calls = 0
 
     async def both():
-        keeper = await checkpointer.keeper(spec, None)
+        keeper = await checkpointer.keeper(spec)
         hub.open(spec, b"", keeper=keeper)
         coordinator = hub.runs[spec.run_id].coordinator
         works = getattr(coordinator, broken)

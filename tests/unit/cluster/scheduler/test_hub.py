@@ -463,6 +463,20 @@ def test_results_of_the_last_runs_are_kept(monkeypatch):
     assert list(world.hub.finished) == [spec.run_id for spec in specs[1:]]
 
 
+def test_results_are_kept_as_long_as_there_is_room_for_their_optima(monkeypatch):
+    """The newest is kept whatever it takes: its client is about to ask for it."""
+    world = World()
+    world.join("a")
+    specs = [tiny_spec(seed, 4, all_optima=True) for seed in range(3)]
+    for spec in specs:
+        world.open(spec)
+        world.finish(spec)
+        last = world.hub.result(spec.run_id)
+        assert last.n_bytes >= last.outcome.optima.permutations.nbytes > 0
+        monkeypatch.setattr(hub_module, "KEPT_BYTES", last.n_bytes - 1)
+    assert list(world.hub.finished) == [specs[-1].run_id]
+
+
 @settings(max_examples=40)
 @given(st.data())
 def test_counts_are_exact_whatever_comes_and_goes(data):

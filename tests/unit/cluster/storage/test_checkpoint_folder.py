@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dpbb.cluster.storage import store
-from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
+from dpbb.cluster.storage.checkpoint_folder import (
+    CheckpointFolder,
+    folder_of,
+    load_checkpoint,
+)
 from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError
 from tests.unit.coordination.test_checkpoint import SEATS, flow_shop_state
@@ -272,3 +278,53 @@ def test_an_owner_that_wakes_leaves_its_successors_files_alone(tmp_path):
     assert theirs <= set(files(tmp_path))
     new.write(state, "0123abcd")
     load_checkpoint(url)
+
+
+def test_a_folder_that_was_removed_is_made_again(tmp_path):
+    """With all that a checkpoint needs, and nothing that is gone is said to be kept."""
+    url = tmp_path / "deep" / "run"
+    folder = CheckpointFolder(str(url), keep=3)
+    state = flow_shop_state()
+    folder.write(state)
+    shutil.rmtree(url.parent)
+    folder.write(state)
+    assert folder.names == ("checkpoint-000002.dpbb",)
+    assert load_checkpoint(str(url)).counters == state.counters
+
+
+LINKED = ("checkpoint-000001.dpbb", "units-000001.bin")
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("what", ["link", "device", "pipe", "folder"])
+def test_nothing_but_files_of_the_folder_is_read(tmp_path, name, what):
+    """A link leads to what nobody meant; a device or a pipe has no end."""
+    CheckpointFolder(str(tmp_path / "run"), keep=1).write(flow_shop_state())
+    file = tmp_path / "run" / name
+    kept = file.rename(tmp_path / "elsewhere")
+    if what == "pipe":
+        os.mkfifo(file)
+    elif what == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to(kept if what == "link" else "/dev/zero")
+    with pytest.raises(CheckpointError, match=name):
+        load_checkpoint(str(tmp_path / "run"))
+
+
+def test_a_link_that_somebody_names_is_followed(tmp_path):
+    CheckpointFolder(str(tmp_path / "run"), keep=1).write(flow_shop_state())
+    (tmp_path / "latest").symlink_to(tmp_path / "run" / LINKED[0])
+    assert load_checkpoint(str(tmp_path / "latest")).units
+    assert folder_of(str(tmp_path / "latest")) == str(tmp_path / "run")
+
+
+def test_what_is_written_goes_through_no_link(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    folder = CheckpointFolder(str(tmp_path / "run"), keep=1)
+    for name in LINKED:
+        (tmp_path / "run" / name).symlink_to(victim)
+    folder.write(flow_shop_state())
+    assert victim.read_bytes() == b"mine"
+    assert load_checkpoint(str(tmp_path / "run")).units

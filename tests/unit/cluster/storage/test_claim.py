@@ -151,10 +151,12 @@ def test_sign_of_life_is_renewed(folder):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"nonce": 1}'])
-def test_file_that_says_nothing_protects_nothing(folder, content):
+def test_a_file_of_somebody_else_is_not_written_over(folder, content):
     folder.write(NAME, [content])
     assert read_owner(folder) is None
-    Claim(folder, "run~1").release()
+    with pytest.raises(CheckpointError, match="which is not written over"):
+        Claim(folder, "run~1")
+    assert folder.read(NAME) == content
 
 
 def test_owner_knows_its_age():
@@ -214,3 +216,22 @@ def test_no_sign_of_life_after_the_end(folder):
     claim.release()
     claim.renew()
     assert NAME not in folder.names()
+
+
+def test_owner_in_another_container_of_the_same_name_is_believed(folder, after):
+    """What its pid is here says nothing: it is a number of another name space."""
+    Claim(folder, "run~1")
+    beat = time.time()
+    rewrite(folder, machine="another", nonce="other", pid=2**22 + 1, beat=beat)
+    assert is_owned(folder)
+    after(lambda: rewrite(folder, beat=beat + 10))
+    with pytest.raises(CheckpointError, match=f"process {2**22 + 1}"):
+        Claim(folder, "run~2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of /proc")
+def test_a_container_is_told_apart_from_its_host():
+    """By the name space of its pids, which only this process's own kernel knows."""
+    here = module.machine_here()
+    assert here == module.machine_here()
+    assert os.readlink("/proc/self/ns/pid") in here

@@ -77,6 +77,13 @@ def test_no_cupy_no_gpu(monkeypatch):
     assert len(plan_workers(None, "auto").environs) == 3
 
 
+def test_cupy_without_the_package_that_counts_gpus_is_told(monkeypatch, caplog):
+    monkeypatch.setattr(nvml, "device_count", lambda: 0)
+    monkeypatch.setattr(gpus, "find_spec", lambda name: name == "cupy" or None)
+    assert plan_workers(None, "auto").environs == [{SEATS: ""}]
+    assert "nvidia-ml-py" in caplog.text
+
+
 def test_numbers_that_cannot_be_are_refused(two):
     with pytest.raises(OptionError, match="workers: expected at least 1, got 0"):
         plan_workers(0, "cpu")

@@ -39,9 +39,8 @@ class Channel:
         object.__setattr__(problem, "methods_beside", methods)
         assert isinstance(problem, ImprovesBeside)
         options = SimpleNamespace(heuristic_start_s=None)
-        self.run = SimpleNamespace(problem=problem, options=options, uncut_bound=None)
+        self.run = SimpleNamespace(problem=problem, options=options)
         self.offers = []
-        self.bounds = []
         self.gone = False
 
     def spec(self):
@@ -51,9 +50,6 @@ class Channel:
         if self.gone:
             raise ClusterError("the run is over")
         self.offers.append(incumbent)
-
-    def prove(self, bound):
-        self.bounds.append(bound)
 
 
 @pytest.fixture
@@ -249,21 +245,17 @@ def test_the_threads_end_when_nothing_can_be_better(started):
     wait_until(lambda: not searching())
 
 
-def test_a_bound_is_told_once_and_ends_what_it_proves(started):
-    bounds = iter((31, 30, 32))  # the second says nothing new
-
-    def method(_name, start, search):
-        search.on_bound(next(bounds))
-        return Incumbent(start.value, start.permutation, "swap")
+def test_a_search_that_left_nothing_out_ends_the_others(started):
+    def method(_name, start, _search):
+        return Incumbent(start.value, start.permutation, "swap", proved=True)
 
     channel = Channel(method)
-    run = started(channel)
-    run.know(beginning(32))
+    started(channel).know(beginning(32))
     wait_until(lambda: not searching())
-    assert channel.bounds == [31, 32]
+    assert not channel.offers
 
 
-def test_threads_know_what_beams_and_the_problem_itself_have_proved(started):
+def test_threads_know_the_bound_of_the_problem_itself(started):
     class Bounded(Shop):
         least_cost = 22
 
@@ -271,10 +263,6 @@ def test_threads_know_what_beams_and_the_problem_itself_have_proved(started):
     channel.run.problem = Bounded(ROWS)
     object.__setattr__(channel.run.problem, "method", until_stopped)
     started(channel).know(beginning(22))
-    wait_until(lambda: not searching())
-    channel.run.problem, channel.run.uncut_bound = Shop(ROWS), 23
-    object.__setattr__(channel.run.problem, "method", until_stopped)
-    started(channel).know(beginning(23))
     wait_until(lambda: not searching())
 
 

@@ -10,7 +10,6 @@ import pytest
 from dpbb.engines.base import Device
 from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.engines.cpu.session import CpuSession
 from dpbb.engines.driver import explore_to_end
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
@@ -18,7 +17,7 @@ from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.tree import WorkUnit, n_leaves, work_unit
+from dpbb.tree import WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop
 
 TA021_OPTIMUM = 2297
@@ -189,7 +188,7 @@ def test_paths_in_any_memory_layout_are_loaded(open_session):
     """Every second row of a read-only array: as units from slices and the wire are."""
     problem = random_problem(2, 9, 4)
     unit = WorkUnit.whole(9).expand(0)
-    for array in (unit.depths, unit.digits):
+    for array in unit.paths:
         array.flags.writeable = False
     total = 0
     for part in (slice(0, None, 2), slice(1, None, 2)):
@@ -305,27 +304,7 @@ def test_no_thread_is_refused():
         CpuEngine().open(random_problem(1, 3, 3), TreeOptions(), device)
 
 
-def test_a_bad_time_table_cannot_reach_the_kernels():
-    """Values that 32 bits do not hold are refused before any kernel runs."""
-    problem = random_problem(1, 3, 3)
-    with pytest.raises(ValueError, match="bounds below"):
-        CpuSession(Lb1, FakeHuge(problem), TreeOptions(), 1, 10**12, all_optima=False)
-
-
-class FakeHuge:
-    """A problem whose bounds pass 32 bits; FlowShopInstance itself refuses one."""
-
-    trivial_ub = 2**40
-    root_bound = 2**35
-
-    def __init__(self, problem):
-        self.times = problem.times
-        self.n_jobs = problem.n_jobs
-
-
-def test_many_open_roots_are_listed_in_order(open_session, monkeypatch):
-    """As a checkpoint of millions of a GPU's roots that goes on here has them."""
-    monkeypatch.setattr(work_unit, "MANY_ROOTS", 2)
+def test_many_open_roots_are_listed_in_order(open_session):
     session = open_session(taillard("ta021"), ub=TA021_OPTIMUM)
     session.advance(TA021_OPTIMUM, 0.01)
     before = session.remaining()

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.intervals import INTERVALS, diver_bytes, head_words, level_words
 from dpbb.engines.gpu.kernels import HERE
 from dpbb.engines.gpu.layout import ARENA, CONTROL, STOP_AT, Stop
 from dpbb.engines.gpu.shape import KernelShape
-from dpbb.engines.gpu.steal import Stealing
+from dpbb.engines.gpu.steal import INTERVALS, Stealing, head_words, level_words
 from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.kernels.nvrtc import source_digest, translation_unit
 from dpbb.options import BranchingRule
@@ -47,18 +46,13 @@ def holds(text, options, checks):
 
 
 def unit_of(arm, shape):
-    return translation_unit(arm.exploration.sources(shape), shape.defines)
+    exploration = arm.exploration
+    return translation_unit(exploration.sources(shape), exploration.defines(shape))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
 def test_layout_of_the_host_is_that_of_the_kernels(shape):
     pages = shape.pages
-    size_of_warp = "sizeof(Explorer)"
-    if shape.model.tightens:
-        size_of_warp += " + sizeof(Filter)"
-    tables = "(SHARED_ROWS ? (N * STRIDE + 3) / 4 * 16 : 0)"
-    if shape.one_side:
-        tables += " + N_PAIRS * PAIR_ROW * 4 + 2 * N_CRITICAL * sizeof(Place)"
     text, options = unit_of(Exploding, shape)
     checks = {
         "ROW": shape.model.row_words,
@@ -69,15 +63,30 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         "PATH_AT": pages.path_at,
         "RECORD_WORDS": pages.record_words,
         "LEAF_WORDS": pages.leaf_words,
-        "PAGE_WORDS * 4": pages.page_bytes,
         "sizeof(Control)": CONTROL.itemsize,
         "sizeof(Arena)": ARENA.itemsize,
-        f"(sizeof(Arena) + 15) / 16 * 16 + {tables} + WARPS * ({size_of_warp})": (
-            Exploding.exploration.shared_bytes(shape)
-        ),
         **{stop.name: int(stop) for stop in Stop},
     }
     holds(text, options, checks)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "shape"),
+    [
+        ("slots", 3, SHAPES[7]),
+        ("place_bytes", 16, SHAPES[3]),
+        ("tightening_bytes", 4, SHAPES[7]),
+        ("state_words", 24, SHAPES[1]),
+    ],
+)
+def test_sizes_that_a_model_says_wrongly_do_not_compile(
+    monkeypatch, attribute, value, shape
+):
+    """What the kernels keep there would lie over something else."""
+    monkeypatch.setattr(Lb1, attribute, value)
+    text, options = unit_of(Exploding, shape)
+    with pytest.raises(BaseException, match=r"and the model say|layout says"):
+        compile_unit(text, (*options, "-G"))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
@@ -86,7 +95,6 @@ def test_layout_of_explorers_that_steal(shape):
     checks = {
         "HEAD_WORDS": head_words(shape),
         "LEVEL_WORDS": level_words(shape),
-        "sizeof(Diver)": diver_bytes(shape),
         "sizeof(Intervals)": INTERVALS.itemsize,
     }
     holds(text, options, checks)

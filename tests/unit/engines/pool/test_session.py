@@ -5,6 +5,7 @@ import pytest
 
 from dpbb.engines import explore_to_end, get_engine
 from dpbb.engines.base import Device
+from dpbb.engines.pool import session as pool_session
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, Selection, SolveOptions, TreeOptions
@@ -58,7 +59,7 @@ def test_every_way_explores_the_nodes_of_the_reference_engine(bound, rule):
     assert expected.decomposed > 1
     for settings in (
         PoolSettings(),
-        PoolSettings(pool_size=1, in_flight=1),
+        PoolSettings(pool_size=1),
         PoolSettings(pool_size=100, selection=Selection.DEPTH),
         PoolSettings(pool_size=30, pool_max=20, pool_min=5),
         PoolSettings(selection=Selection.BEST),
@@ -66,11 +67,12 @@ def test_every_way_explores_the_nodes_of_the_reference_engine(bound, rule):
         assert counted(problem, tree, best.value, settings) == expected
 
 
-def test_best_first_alone_raises_the_lower_bound():
+def test_best_first_alone_raises_the_lower_bound(monkeypatch):
     """The least bound of the open nodes never falls, and ends at the optimum."""
     problem = shop(1, n_jobs=9)
     tree = TreeOptions()
-    settings = PoolSettings(pool_size=1, in_flight=1, selection=Selection.BEST)
+    settings = PoolSettings(pool_size=1, selection=Selection.BEST)
+    monkeypatch.setattr(pool_session, "IN_FLIGHT", 1)
     session = session_of(problem, tree, problem.trivial_ub, settings)
     least, value = [], problem.trivial_ub
     while True:
@@ -86,17 +88,17 @@ def test_best_first_alone_raises_the_lower_bound():
     assert problem.root_bound <= least[0] < least[-1] <= value
 
 
-def test_a_full_pool_goes_deep(caplog):
+def test_a_full_pool_goes_deep(monkeypatch, caplog):
     """With few nodes allowed the pool stays small; best first is told so."""
     problem = shop(4, n_jobs=9, n_machines=7)
     tree = TreeOptions()
+    monkeypatch.setattr(pool_session, "IN_FLIGHT", 1)
     most = {}
     for pool_max in (20, 10**6):
         settings = PoolSettings(
             pool_size=8,
             pool_max=pool_max,
             pool_min=pool_max // 2,
-            in_flight=1,
             selection=Selection.BEST,
         )
         session = session_of(problem, tree, problem.trivial_ub, settings)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.bench.lb2 import random_nodes
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.bounds import batch
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs, pair_bounds
 from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.taillard import taillard_instance
+from tests.oracle import random_nodes
 
 SHOP = taillard_instance("ta001")
 NODES = random_nodes(20, 90, seed=5)

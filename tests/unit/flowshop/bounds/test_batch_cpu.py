@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dpbb.bench.lb2 import random_nodes
 from dpbb.flowshop.bounds import batch_cpu
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.flowshop.taillard import taillard_instance
+from tests.oracle import random_nodes
 
 
 def shop(n_jobs, n_machines, longest=99, seed=1):

@@ -101,20 +101,10 @@ def test_the_checker_of_one_file_explores_the_same_tree(shop, data):
     tree = data.draw(oracle.trees(shop))
     best, _ = oracle.best_orders(shop.times)
     expected = naive_tree(shop, tree, best, live=True)
-    own = checker.Tree(
-        {
-            "tree": {
-                "branching": str(tree.branching),
-                "branching_ub": tree.branching_ub,
-                "rule_version": tree.rule_version,
-                "root_order": tree.root_order,
-                "bound": tree.bound,
-            },
-            "instance": {"times": [list(row) for row in shop.times]},
-            "result": {"all_optima": False, "ub": best},
-        }
-    )
-    decomposed, leaves, closed = own.explore([[]], best, 10**6)
+    own = checker.Shop({"times": [list(row) for row in shop.times]})
+    whole = [([()], set())]
+    found = checker.Tree(own, tree.to_json()).explore(whole, best, 10**6)
+    decomposed, leaves, closed = found
     assert (decomposed, leaves) == (len(expected.decomposed), len(expected.leaves))
     by_depth = enumerate(expected.closed())
     assert closed == {depth: count for depth, count in by_depth if count}

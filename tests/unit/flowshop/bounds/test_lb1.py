@@ -13,6 +13,7 @@ from dpbb.flowshop.makespan import append_job, heads, makespan, prepend_job, tai
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from tests import oracle
+from tests.conftest import GOLDEN
 
 
 def sides(times, prefix, suffix):
@@ -65,10 +66,9 @@ def test_no_bound_on_a_side_falls_when_the_other_takes_a_job(problem, data):
         assert (shop.child_bounds(state, jobs, back=not back) >= before).all()
 
 
-@pytest.mark.data
-def test_node_bounds_equal_the_golden_ones(shared):
+def test_node_bounds_equal_the_golden_ones():
     """The golden values take minima over unscheduled jobs on an empty side."""
-    golden = json.loads((shared / "golden/bounds_tabu_jobshop.json").read_text())
+    golden = json.loads((GOLDEN / "bounds_tabu_jobshop.json").read_text())
     assert len(golden["lb"]) == 48
     checked = 0
     for node in golden["lb"]:

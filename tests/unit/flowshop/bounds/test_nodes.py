@@ -2,7 +2,6 @@ import json
 from itertools import permutations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.taillard import taillard_instance
 from tests import oracle
+from tests.conftest import GOLDEN
 
 
 def one_node(times, order, d1, d2, *, strong):
@@ -49,10 +49,9 @@ def test_lb2_lies_between_lb1_and_the_best_completion(tiny, data):
             assert strongest == best
 
 
-@pytest.mark.data
-def test_bounds_equal_the_golden_ones(shared):
+def test_bounds_equal_the_golden_ones():
     """Golden values take minima over the unscheduled jobs on an empty side."""
-    golden = json.loads((shared / "golden/bounds_tabu_jobshop.json").read_text())
+    golden = json.loads((GOLDEN / "bounds_tabu_jobshop.json").read_text())
     assert len(golden["lb"]) == 48
     for node in golden["lb"]:
         times = taillard_instance(node["inst"]).times

@@ -240,4 +240,4 @@ def test_its_certificate_holds_and_the_checker_of_one_file_refuses_it(tight):
     with pytest.raises(checker.Failed, match="got 'least'"):
         checker.check_instance(certificate.content)
     certificate.content["tree"]["bound"] = "lb1"
-    assert "expected bound least, got 'lb1'" in verify(certificate).summary()
+    assert "expected bound 'least', got 'lb1'" in verify(certificate).summary()

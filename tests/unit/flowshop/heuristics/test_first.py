@@ -346,18 +346,3 @@ def test_an_error_of_a_callback_ends_all():
         )
     assert release.is_set()
     assert threading.active_count() == before
-
-
-def test_a_bound_of_one_is_told_in_this_thread():
-    told = []
-
-    def shows(search, start):
-        search.on_bound(7)
-        return start
-
-    def tell(bound):
-        told.append((bound, current_thread()))
-
-    search = Search(SHOP, 0, on_bound=tell)
-    assert run_together(search, found(9), [Part(shows, 1), Part(shows, 1)]).value == 9
-    assert told == 2 * [(7, threading.current_thread())]

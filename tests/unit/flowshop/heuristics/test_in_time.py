@@ -157,20 +157,6 @@ def test_errors_are_raised_here(monkeypatch):
         search()
 
 
-def test_bounds_are_told_in_this_thread(monkeypatch):
-    def shows(_instance, wanted, _kept):
-        wanted.on_bound(8)
-        wanted.on_improvement(NEH)
-        wanted.on_bound(9)
-        return NEH
-
-    monkeypatch.setattr(in_time, "first_incumbent", shows)
-    told = []
-    how = StartSearch(on_bound=lambda bound: told.append((bound, current_thread())))
-    assert incumbent_in_time(SHOP, how) is NEH
-    assert told == [(8, current_thread()), (9, current_thread())]
-
-
 def test_no_thread_of_heuristics_outlives_them():
     """NEH takes a second of this shop: it looks at the stop after every job."""
     times = np.random.default_rng(1).integers(1, 100, (500, 40))

@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from dpbb.flowshop.heuristics import beam, chains, upper_bound_first
+from dpbb.flowshop.heuristics import beam, chains
 from dpbb.flowshop.heuristics.beam_polish import POLISHED_OUT
 from dpbb.flowshop.heuristics.insertion_lanes import narrowest
 from dpbb.flowshop.heuristics.loading import Loading, tiny_searches
@@ -88,15 +88,10 @@ def test_chains_are_loaded_for_the_integers_that_they_use(monkeypatch, scale, la
 
 
 @pytest.mark.parametrize(("scale", "lane"), SCALES)
-@pytest.mark.parametrize(
-    ("module", "name"), [(beam, "beam"), (upper_bound_first, "upper_bound_first")]
-)
-def test_beams_are_loaded_for_the_integers_that_they_use(
-    monkeypatch, module, name, scale, lane
-):
+def test_beams_are_loaded_for_the_integers_that_they_use(monkeypatch, scale, lane):
     loaded = []
-    monkeypatch.setattr(module, name, lambda *tiny: loaded.append(tiny))
-    module.load(*search_of(scale))
+    monkeypatch.setattr(beam, "beam", lambda *tiny: loaded.append(tiny))
+    beam.load(*search_of(scale))
     ((search, start),) = loaded
     problem = FlowShopProblem(search.instance)
     assert Lb1.narrowest_dtype(problem, start.value) is lane

@@ -85,14 +85,6 @@ def test_many_starts_go_without_a_warning(client, recwarn):
     assert not [one for one in recwarn if "large graph" in str(one.message)]
 
 
-def test_a_bound_of_a_task_is_told(client):
-    told = []
-    search = StartSearch(method="beam", on_bound=told.append)
-    found = spread(client, EASY, search, starts=1)
-    assert found.proved
-    assert told == [found.value] == [108]
-
-
 def test_tabu_searches_over_a_cluster_are_those_of_one_machine(client):
     how = {"generations": 20, "searches": 5, "seed": 2, "device": "cpu"}
     here = tabu_search("ta001", range(20), **how)

@@ -362,7 +362,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
+extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 search_insertions(PARAMETERS) {
   search_all(ARGUMENTS);
 }

@@ -366,7 +366,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
+extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 search_swaps(PARAMETERS) {
   search_all(ARGUMENTS);
 }

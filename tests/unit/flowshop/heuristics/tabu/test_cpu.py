@@ -10,6 +10,7 @@ from dpbb import FlowShopInstance
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
 from dpbb.flowshop.heuristics.tabu.state import State, codes, insertion_of, swap_of
 from dpbb.flowshop.taillard import taillard_instance
+from tests.conftest import GOLDEN
 
 
 def shop(n_jobs, n_machines, seed=3, longest=20):
@@ -74,10 +75,9 @@ def slow_search(rules, start, generations):
     return moves, values, parent, best
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("sharing", ["none", "prefix", "both"])
-def test_golden_values_and_trajectories(shared, sharing):
-    file = shared / "golden" / "bounds_tabu_jobshop.json"
+def test_golden_values_and_trajectories(sharing):
+    file = GOLDEN / "bounds_tabu_jobshop.json"
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
         rules = make_rules(instance, tenure=7, sharing=sharing)

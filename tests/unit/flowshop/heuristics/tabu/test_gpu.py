@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from dpbb.bench.tabu import instance_of
 from dpbb.flowshop.heuristics.tabu.gpu import HERE, Rows
+from dpbb.flowshop.taillard import generate
 from dpbb.kernels.nvrtc import translation_unit
 from tests.unit.engines.gpu.compiling import compile_unit
 
 
 @pytest.mark.parametrize("insert", [False, True])
 def test_the_paper_s_largest_shop_fits_into_16_bits(insert):
-    times = instance_of("40x900", 101).times
+    times = generate(101, 900, 40).T
     assert not Rows(times, insert=insert).wide
     assert Rows(times * 20, insert=insert).wide
     assert Rows(times, flow=True).wide
@@ -45,6 +45,6 @@ def test_kernels_compile(name, wide):
     for sharing, tabu in ((2, 0), (1, 1), (0, 2)):
         defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing, "TABU": tabu}
         defines |= {"FLOW": int(wide and sharing < 2), "BLOCK": 512, "LEAVING": 4}
-        defines |= {"BLOCKS_PER_SM": 1, "STEPS_SHARED": 1}
+        defines |= {"STEPS_SHARED": 1}
         text, options = translation_unit([HERE / f"{name}.cu"], defines)
         compile_unit(text, [*options, "--gpu-architecture=compute_90"])

@@ -1,0 +1,138 @@
+"""Which cluster a call uses: one answer for every command and function.
+
+What the call names, a client or a scheduler; within a Dask task none, as a cluster must
+not be started in a cluster; Dask's current client; ``$DPBB_SCHEDULER``;
+``$DASK_SCHEDULER_ADDRESS``; none. Needs no Dask where nobody has loaded it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from dpbb.errors import OptionError
+from dpbb.options import SolveOptions, kinds
+
+VARIABLES = ("DPBB_SCHEDULER", "DASK_SCHEDULER_ADDRESS")
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """The cluster to use.
+
+    Attributes
+    ----------
+    client
+        Of it, if there is one already.
+    scheduler
+        Its address, if there is no client; None: no cluster is named.
+    why
+        Who named it, where the call did not; or why none is used. Empty: neither.
+    in_task
+        Whether this is a task on a Dask worker, and the call names no cluster.
+    """
+
+    client: Any = None
+    scheduler: str | None = None
+    why: str = ""
+    in_task: bool = False
+
+    @property
+    def address(self) -> str | None:
+        """Address of the scheduler; None without a cluster."""
+        there = getattr(self.client, "scheduler", None)
+        return self.scheduler if there is None else str(there.address)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is a cluster."""
+        return self.client is not None or self.scheduler is not None
+
+    def __str__(self) -> str:
+        return f"{self.address or 'none'}: {self.why}"
+
+
+def which_cluster(client: Any = None, scheduler: str | None = None) -> Which:
+    """Decide which cluster a call uses; see the module.
+
+    Parameters
+    ----------
+    client, scheduler
+        What the call names, if it does. With a client a task leaves its worker's
+        threads, which it would keep from what it waits for.
+
+    Raises
+    ------
+    OptionError
+        A variable holds no address of a scheduler.
+    """
+    in_task = _in_task()
+    if client is not None and in_task:
+        from distributed import secede
+
+        with suppress(AttributeError, KeyError):  # no thread of the worker's any more
+            secede()
+    if client is not None or scheduler is not None:
+        return Which(client, scheduler)
+    if in_task:
+        return Which(
+            why="this process, as a Dask task; client=... of distributed.worker_client "
+            "uses the task's cluster",
+            in_task=True,
+        )
+    current = _current_client()
+    if current is not None and not current.asynchronous:
+        return Which(current, why="Dask's current client")
+    for name in VARIABLES:
+        if address := os.environ.get(name):
+            return Which(
+                scheduler=kinds.address().check(address, f"${name}"), why=f"${name}"
+            )
+    if current is not None:
+        return Which(why="Dask's current client is asynchronous, so it is to be given")
+    return Which()
+
+
+def placed(client: Any, options: SolveOptions) -> tuple[Any, SolveOptions, str]:
+    """Return client and options of a search where it is placed, and a line for people.
+
+    The line is empty where the call says where, or there is no choice.
+
+    OptionError: within a Dask task an option needs a cluster.
+    """
+    named = client is not None or options.scheduler is not None
+    which = which_cluster(client, options.scheduler)
+    if named or not which.why:
+        return client, options, ""
+    if options.workers is not None:
+        own = "none" if options.workers == 0 else "one of its own"
+        return None, options, f"cluster {own}, as workers is given; else {which}"
+    if which.in_task:
+        try:
+            options = options.replace(workers=0)
+        except OptionError as error:
+            raise OptionError(f"within a Dask task: {error}; {which.why}") from error
+    elif which.scheduler is not None:
+        options = options.replace(scheduler=which.scheduler)
+    return which.client, options, f"cluster {which}"
+
+
+def _in_task() -> bool:
+    """Whether this is a task on a Dask worker."""
+    worker = sys.modules.get("distributed.worker")
+    try:
+        return worker is not None and worker.get_worker() is not None
+    except ValueError:
+        return False
+
+
+def _current_client() -> Any:
+    """Return the client that Dask's own functions would use; None without one."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else distributed.Client.current()
+    except ValueError:
+        return None

@@ -1,0 +1,170 @@
+"""What the headings of a table say: what its rows are, and which columns are no times.
+
+A heading is split into words: ``Due_Date (h)`` has due, date and h, ``OrderQty`` order
+and qty.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dpbb.errors import refuse
+
+_TABLE = """
+job         job order part item product lot
+            auftrag auftraege auftragsnummer auftragsnr teil teilenummer artikel produkt
+machine     machine mach station workstation workcenter workcentre resource
+            maschine maschinen stationen anlage anlagen arbeitsplatz arbeitsplaetze
+            ressource ressourcen
+number      id name no nr number index nummer bezeichnung
+operation   operation op step arbeitsgang vorgang
+none        due duedate deadline tardiness lateness release released releasedate ready
+            readytime arrival weight qty quantity amount count batch
+            batchsize lotsize priority prio setup changeover customer client
+            date start begin end position price cost value revenue family size piece pcs
+            faellig faelligkeit faelligkeitsdatum termin termine endtermin starttermin
+            liefertermin liefertermine lieferdatum lieferfrist frist freigabe
+            freigabetermin freigabedatum verfuegbar gewicht gewichte gewichtung menge
+            mengen stueckzahl losgroesse auftragsmenge prioritaet prioritaeten ruesten
+            ruestzeit ruestzeiten kunde kunden kundennummer kundennr datum
+            auftragsdatum preis kosten wert
+sum         total sum average mean summe summen gesamt mittel
+beside      time day hour h min mins minute s sec second d kg g t lb pc unit
+            eur usd of the in per planned earliest latest requested promised
+            delivery machine maschine st stk stueck tage stunden minuten
+"""
+"""Words of headings by what they say; those of "none" that a column has no times.
+
+In small letters, without the s of a plural, and with ae, oe, ue, ss for German letters.
+Words of "beside" say nothing else beside one of "none", as do numbers.
+"""
+
+_WORDS: dict[str, set[str]] = {}
+_kind = ""
+for _line in _TABLE.strip().splitlines():
+    _kind = _line[:12].strip() or _kind
+    _WORDS.setdefault(_kind, set()).update(_line[12:].split())
+
+_JOBS, _MACHINES, _NONE = (_WORDS[kind] for kind in ("job", "machine", "none"))
+_LABELS = _JOBS | _MACHINES | _WORDS["number"]
+_BESIDE = _WORDS["beside"] | _JOBS | _WORDS["number"] | _WORDS["sum"]
+_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
+def _words_of(heading: object) -> list[str]:
+    """Return the words and numbers of a heading as they stand in the table."""
+    text = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", str(heading))
+    words = re.findall(r"[^\W_]+", text.lower().translate(_GERMAN))
+    return [re.sub(r"(?<=\w{3})(ies|s)$", _singular, word) for word in words]
+
+
+def _singular(end: re.Match[str]) -> str:
+    return "y" if end[0] == "ies" else ""
+
+
+def is_label(heading: object) -> bool:
+    """Whether a heading is that of a column that names the rows."""
+    words = _words_of(heading)
+    return str(heading).strip() in ("#", "Unnamed: 0") or _all_in(_LABELS, words)
+
+
+class Placed(NamedTuple):
+    """A heading, and where it stands."""
+
+    where: str
+    text: str
+
+
+def check_headings(
+    corner: Placed,
+    rows: Sequence[Placed],
+    columns: Sequence[Placed],
+    orientation: str | None,
+) -> None:
+    """Check that headings are those of jobs and of machines.
+
+    Parameters
+    ----------
+    corner
+        Heading of the column that names the rows; its text may be empty.
+    rows, columns
+        What names them; empty where nothing does.
+    orientation
+        ``"jobs_rows"`` or ``"machines_rows"``; None: jobs, unless a heading says
+        machines.
+
+    Raises
+    ------
+    InstanceError
+        The rows are machines and nobody said so; or a heading is of something else.
+    """
+    if orientation is None and (said := _says_machines(corner, rows, columns)):
+        refuse(
+            said.where,
+            "rows that are jobs; say orientation machines_rows (--orientation "
+            "machines_rows) if they are machines, else jobs_rows",
+            f"the heading {said.text!r}",
+        )
+    turned = orientation == "machines_rows"
+    machines, jobs = (rows, columns) if turned else (columns, rows)
+    for where, text in machines:
+        if _no_machine(text):
+            refuse(
+                where,
+                "a machine's times; remove whatever else there is (what names the rows "
+                "comes first)",
+                f"the heading {text!r}",
+            )
+    for where, text in jobs:
+        if _is_sum(text):
+            refuse(where, "a job's times; remove whatever else there is", f"{text!r}")
+
+
+def _no_machine(heading: str) -> bool:
+    """Whether a heading is not that of a machine's times."""
+    words = _words_of(heading)
+    others = (
+        word for word in words if word not in _NONE and not re.match(r"m?\d", word)
+    )
+    if _NONE.intersection(words) and _BESIDE.issuperset(others):
+        return True
+    return is_label(heading) or _is_sum(heading) or _all_in(_WORDS["operation"], words)
+
+
+def _is_sum(heading: str) -> bool:
+    """Whether a heading is that of a row or column computed of the others."""
+    return _all_in(_WORDS["sum"], _words_of(heading))
+
+
+def _all_in(known: set[str], words: Sequence[str]) -> bool:
+    return bool(words) and known.issuperset(words)
+
+
+def _says_machines(
+    corner: Placed, rows: Sequence[Placed], columns: Sequence[Placed]
+) -> Placed | None:
+    """Return the heading by which rows are machines; None if nothing says so.
+
+    Of a corner such as ``job / machine`` the first word is of the rows.
+    """
+    known = [word for word in _words_of(corner.text) if word in _JOBS | _MACHINES]
+    if known:
+        return corner if known[0] in _MACHINES else None
+    of_rows, of_columns = (
+        [all(_is_one(one.text, *kind) for one in names) for kind in _KINDS]
+        if names
+        else [False, False]
+        for names in (rows, columns)
+    )
+    if of_rows[1] and not of_columns[1]:
+        return rows[0]
+    return columns[0] if of_columns[0] and not of_rows[0] else None
+
+
+_KINDS = ((_JOBS, "j"), (_MACHINES, "m"))
+
+
+def _is_one(heading: str, words: set[str], letter: str) -> bool:
+    """Whether a heading is such as ``machine 3`` or ``M3``."""
+    first, *_ = _words_of(heading) or [""]
+    return first.rstrip("0123456789") in words | {letter}

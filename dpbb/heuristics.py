@@ -1,0 +1,250 @@
+"""Heuristics for any problem, by its bounds and by what whole permutations cost.
+
+A problem that brings none of its own has these: a first permutation, insertions as by
+Nawaz, Enscore and Ham (Omega 11(1), 1983), and an iterated greedy search as by Ruiz and
+Stuetzle (EJOR 177(3), 2007). Only whole permutations are evaluated, as no problem need
+know what a part of one costs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.errors import OptionError
+from dpbb.options import Heuristics
+from dpbb.options.kinds import one_of
+from dpbb.problem import (
+    NO_CHILD,
+    EvaluatesAll,
+    HasHeuristics,
+    Incumbent,
+    Problem,
+    StartSearch,
+    check_way,
+    cost_of,
+    sides_of,
+)
+
+Jobs = NDArray[np.intp]
+
+METHODS = ("neh", "ig")
+"""Names of the heuristics of any problem; ``auto`` is the last one."""
+
+MOST_S = 10.0
+"""Seconds of a search without a time limit, at most: from 100 jobs on."""
+
+REMOVED = 4
+"""Jobs that are inserted anew where no single job can be."""
+
+
+def heuristics_of(problem: Problem[Any]) -> HasHeuristics:
+    """Return a problem that has heuristics of its own, else those of any problem."""
+    return problem if isinstance(problem, HasHeuristics) else AnyProblem(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyProblem:
+    """A problem with the heuristics of any problem; see ``HasHeuristics``."""
+
+    problem: Problem[Any]
+    heuristics = METHODS
+
+    def first_incumbent(self, search: StartSearch) -> Incumbent | None:
+        """Return the best permutation found in time, None if there is none.
+
+        One thread searches, whatever the number of threads; one of the iterations is
+        the insertion of one job everywhere. Without a time limit it ends when as many
+        rounds were in vain as there are jobs, too.
+
+        Raises
+        ------
+        OptionError
+            Unknown method, or one for a GPU; ``initial`` has no cost.
+        """
+        one_of(*Heuristics, *METHODS).check(search.method, "heuristics")
+        if search.device != "cpu" and search.method != Heuristics.AUTO:
+            raise OptionError(
+                f"device: expected cpu, as the heuristic {search.method!r} of any "
+                f"problem has no function for another, got {search.device!r}"
+            )
+        return _Descent(self.problem, search).run()
+
+
+PATIENCE = 10.0
+"""To look up a permutation takes at most a share of the time: one of so many parts."""
+
+
+class _Tried(NamedTuple):
+    """A permutation and its cost, infinite if it has none."""
+
+    cost: float
+    order: Jobs
+
+
+class _Descent:
+    """One search.
+
+    A permutation is moved by what it costs alone. Before it counts, it is looked up in
+    the tree, as a problem may say by its bounds alone that there is none: that takes
+    as long as many evaluations, so it is not done for every small step.
+    """
+
+    def __init__(self, problem: Problem[Any], search: StartSearch) -> None:
+        self._problem, self._search = problem, search
+        self._random = Random(search.seed)  # noqa: S311 - no secret
+        self._best: Incumbent | None = None
+        self._left = math.inf if search.iterations is None else search.iterations
+        limit = search.time_limit_s
+        if limit is None:
+            limit = min(MOST_S, MOST_S * (problem.n_jobs / 100) ** 2)
+        self._deadline = time.monotonic() + limit
+        if search.end is not None:
+            self._deadline = min(self._deadline, search.end)
+        self._check_s = self._check_at = 0.0
+
+    def run(self) -> Incumbent | None:
+        """Search until the end."""
+        search, n_jobs = self._search, self._problem.n_jobs
+        if search.initial is not None:
+            jobs = np.array(search.initial, np.intp)
+            self._announce(cost_of(self._problem, jobs), jobs, "initial")
+        if search.method == Heuristics.NONE or self._over:
+            return self._best
+        self._descend()
+        own = np.arange(n_jobs, dtype=np.intp)
+        self._counted(_Tried(self._cost(own), own), "own order", at_once=True)
+        if self._best is not None and n_jobs > 1:
+            self._insert_in_order(_Tried(self._best.value, self._best.permutation))
+            if search.method != "neh":
+                self._iterate(_Tried(self._best.value, self._best.permutation))
+        return self._best
+
+    @property
+    def _late(self) -> bool:
+        """Whether there is time for no more than to look up what was found."""
+        late = time.monotonic() + 2 * self._check_s >= self._deadline
+        return late or self._search.should_stop()
+
+    @property
+    def _over(self) -> bool:
+        proved = self._best is not None and self._best.proved
+        return proved or self._left <= 0 or self._late
+
+    def _cost(self, order: Jobs) -> float:
+        """Cost of a permutation, infinite if it has none."""
+        try:
+            return int(self._problem.evaluate(order))
+        except ValueError:
+            return math.inf
+
+    def _is_better(self, cost: float) -> bool:
+        return cost < (math.inf if self._best is None else self._best.value)
+
+    def _announce(self, cost: int, order: Jobs, source: str) -> None:
+        least = self._search.lower_bound
+        proved = least is not None and cost <= least
+        self._best = Incumbent(cost, order, source, proved)
+        self._search.on_improvement(self._best)
+
+    def _counted(self, now: _Tried, source: str, *, at_once: bool = False) -> _Tried:
+        """Announce what is better, and return it; the best known, if it does not exist.
+
+        Unless ``at_once`` it may be put off.
+        """
+        began = time.monotonic()
+        if not self._is_better(now.cost) or (not at_once and began < self._check_at):
+            return now
+        try:
+            check_way(self._problem, now.order, int(now.cost))
+        except ValueError:
+            if self._best is not None:
+                now = _Tried(self._best.value, self._best.permutation)
+        else:
+            self._announce(int(now.cost), now.order, source)
+        ended = time.monotonic()
+        self._check_s = ended - began
+        self._check_at = ended + PATIENCE * self._check_s
+        return now
+
+    def _descend(self) -> None:
+        """Schedule the job of the least bound next, on one side, again and again."""
+        problem, back = self._problem, sides_of(self._problem)[0]
+        state, jobs = problem.root_state(), np.arange(problem.n_jobs, dtype=np.intp)
+        way = list[int]()
+        while len(jobs) > 1:
+            bounds = problem.child_bounds(state, jobs, back=back)
+            at = int(bounds.argmin())
+            if bounds[at] == NO_CHILD or self._over:
+                return
+            way.append(int(jobs[at]))
+            state = problem.extend(state, way[-1], back=back)
+            jobs = np.delete(jobs, at)
+        way += jobs.tolist()
+        order = np.array(way[::-1] if back else way, np.intp)
+        cost = self._cost(order)
+        if self._is_better(cost):
+            self._announce(int(cost), order, "least bounds")
+
+    def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[_Tried]:
+        """Evaluate permutations with a job at each of the first places."""
+        self._left -= 1
+        orders = np.array([np.insert(rest, at, job) for at in range(last + 1)])
+        if isinstance(self._problem, EvaluatesAll):
+            with suppress(ValueError):  # some have no cost
+                costs = self._problem.evaluate_all(orders).tolist()
+                yield from map(_Tried, costs, orders)
+                return
+        for order in orders:
+            if self._late:
+                return
+            yield _Tried(self._cost(order), order)
+
+    def _moved(self, now: _Tried, job: int, last: int, source: str) -> _Tried:
+        """Return the best of what comes of inserting a job, if it is not worse.
+
+        ``last``: of the places that it is tried at; one of the best at random.
+        """
+        found = list(self._insertions(now.order[now.order != job], job, last))
+        self._random.shuffle(found)
+        tried = min(found, key=lambda one: one.cost, default=now)
+        return now if tried.cost > now.cost else self._counted(tried, source)
+
+    def _insert_in_order(self, now: _Tried) -> None:
+        """Insert one job after the other among those before it."""
+        for place, job in enumerate(now.order.tolist()):
+            if place and not self._over:
+                now = self._moved(now, job, place, "neh")
+        self._counted(now, "neh", at_once=True)
+
+    def _iterate(self, best: _Tried) -> None:
+        """Insert single jobs until that is in vain, then some that are taken out."""
+        n_jobs, now, vain = self._problem.n_jobs, best, 0
+        while not self._over:
+            before = now.cost
+            for job in self._random.sample(range(n_jobs), n_jobs):
+                if not self._over:
+                    now = self._moved(now, job, n_jobs - 1, "ig")
+            if now.cost < before:
+                continue
+            now = self._counted(now, "ig", at_once=True)
+            vain = 0 if now.cost < best.cost else vain + 1
+            best = min(now, best, key=lambda one: one.cost)
+            if vain >= n_jobs and self._search.time_limit_s is None:
+                break
+            out = self._random.sample(range(n_jobs), min(REMOVED, n_jobs - 1))
+            now = _Tried(
+                math.inf, np.append(best.order[~np.isin(best.order, out)], out)
+            )
+            for job in out:
+                if not self._over:
+                    now = self._moved(now, job, n_jobs - 1, "ig")
+        self._counted(now, "ig", at_once=True)

@@ -1,0 +1,95 @@
+"""Tabu search on a GPU: what shared columns gain, over the grid of the paper.
+
+Sizes, and the published speed-ups of prefixes after 1000 generations, are those of
+"Avoiding duplicated computation to improve the performance of PFSP on CUDA GPUs"; the
+instances are of Taillard's generator. Without a GPU the searches run on all cores. All
+ways by swap have to make the same moves: the exit code is 1 when one does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+
+import dpbb
+from dpbb.bench.common import Machine
+from dpbb.flowshop.taillard import generate
+from dpbb.kernels.nvrtc import has_gpu
+
+PAPER = {
+    **{"15x100": 0.61, "20x150": 0.85, "25x200": 1.03, "25x350": 1.33},
+    **{"30x500": 1.34, "30x650": 1.36, "35x800": 1.37, "40x900": 1.5},
+}
+"""Machines x jobs; no sharing of prefixes can gain more than 1.5, with tails 3."""
+
+WAYS = {
+    "none": {"sharing": "none"},
+    "prefix": {"sharing": "prefix"},
+    "both": {"sharing": "both"},
+    "insert": {"neighbourhood": "insert"},
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a row for each size; 1 if ways by swap make other moves."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="+", default=list(PAPER), metavar="MxN")
+    parser.add_argument("--generations", type=int, default=1000)
+    parser.add_argument("--searches", type=int, default=1, help="side by side")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[101, 202, 303])
+    parser.add_argument(
+        "--tabu", choices=("pairs", "positions", "permutations"), default="pairs"
+    )
+    args = parser.parse_args(arguments)
+    device = "gpu" if has_gpu() else "cpu"
+    print(f"{Machine.this()}; {device}, {args.searches} searches\n")
+    print(
+        "| machines x jobs | none, ms | prefix | both | insert | prefix over none "
+        "(worst) | paper | both over none (worst) | neighbours/s by swap | by insertion"
+        " |\n" + "|---" * 10 + "|"
+    )
+    same = True
+    for size in args.sizes:
+        machines, jobs = map(int, size.split("x"))
+        runs = {way: [] for way in WAYS}
+        for seed in args.seeds:
+            shop = generate(seed, jobs, machines).T
+            for way, how in WAYS.items():
+                runs[way].append(
+                    dpbb.tabu_search(
+                        shop,
+                        generations=args.generations,
+                        searches=args.searches,
+                        seed=seed,
+                        tabu=args.tabu,
+                        device=device,
+                        **how,
+                    )
+                )
+            swaps = [runs[way][-1].moves.tolist() for way in ("none", "prefix", "both")]
+            if any(moves != swaps[0] for moves in swaps):
+                print(f"WRONG: {size}, seed {seed}: other moves")
+                same = False
+        seconds = {way: [run.seconds for run in found] for way, found in runs.items()}
+        ms = [1e3 * statistics.fmean(s) / args.generations for s in seconds.values()]
+        told = []
+        for way in ("prefix", "both"):
+            pairs = zip(seconds["none"], seconds[way], strict=True)
+            gains = [none / shared for none, shared in pairs]
+            told.append(f"{statistics.fmean(gains):.2f} ({min(gains):.2f})")
+        swap, insert = (
+            max(run.neighbours_per_s for way in ways for run in runs[way])
+            for ways in (("none", "prefix", "both"), ("insert",))
+        )
+        times = " | ".join(f"{one:.3g}" for one in ms)
+        print(
+            f"| {size} | {times} | {told[0]} | {PAPER.get(size, '')} | {told[1]} | "
+            f"{swap:.2g} | {insert:.2g} |",
+            flush=True,
+        )
+    return int(not same)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

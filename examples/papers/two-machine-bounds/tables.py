@@ -1,0 +1,347 @@
+"""Two-machine bounds in pools: one scalar core, threads with SIMD, and a GPU.
+
+``bounds``: random nodes, bounded whole: on a core in plain loops, as in the papers; on
+threads with SIMD; on a GPU to which pools are sent, and on one that has them already.
+``trees``: the same part of a tree, explored in each of these ways.
+``cascades``: whole trees with LB1, LB2 and cascades of the pairs that prune most.
+All bounds and counts of nodes are compared; the exit code is 1 where two differ.
+
+Papers: Melab, Chakroun, Mezmaz and Tuyttens, IEEE Cluster 2012; Chakroun, Mezmaz, Melab
+and Bendjoudi, Concurrency and Computation 25(8), 2013.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+
+import numpy as np
+
+from dpbb.bench.common import Machine, explored
+from dpbb.engines.base import Device
+from dpbb.engines.driver import explore_to_end
+from dpbb.engines.pool.bounding import CpuBounding
+from dpbb.engines.pool.engine import PoolEngine
+from dpbb.engines.pool.session import PoolSession
+from dpbb.engines.pool.settings import PoolSettings
+from dpbb.engines.registry import choose_engine
+from dpbb.estimation.cascades import learned_pairs, pair_bounds_of, with_pairs
+from dpbb.flowshop.models.pool import PoolFlowShop, read_ends
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.cores import physical_cores
+from dpbb.kernels.nvrtc import has_gpu, require_gpu
+from dpbb.kernels.pool_models import Nodes
+from dpbb.options import BranchingRule, Offload, Selection, TreeOptions, Tuning
+from dpbb.tree.work_unit import WorkUnit
+
+FIRST = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
+
+POOLS = 4096, 8192, 16384, 32768, 65536, 131072, 262144
+"""16 to 1024 blocks of 256 threads, as in the papers."""
+
+PAPERS = {
+    "20x20": (53.64, 61.47, 59.55, 51.39, 47.40, 46.53, 46.37),
+    "50x20": (64.91, 81.50, 78.02, 74.16, 73.83, 73.25, 72.71),
+    "100x20": (65.85, 86.33, 87.60, 89.18, 91.41, 92.02, 92.39),
+    "200x20": (66.13, 87.34, 88.86, 95.23, 98.83, 99.89, 100.48),
+}
+"""Speed-ups by pool of a Tesla C2050 over a core of a Xeon E5520 (Melab III)."""
+
+NO_UB = 1 << 30
+COMPARED = 2048
+"""So many bounds of a pool are compared."""
+
+
+class ScalarFlowShop(PoolFlowShop):
+    """The flow shop of the pool engine, with the papers' plain loops for a core."""
+
+    def bound(self, nodes: Nodes, ub: int) -> np.ndarray:
+        """Return LB1 and the two-machine bounds of nodes, the larger one."""
+        result = np.empty(len(nodes.rows), np.int32)
+        _bound(self.tables, self.pairs, self.shop.steps, nodes, ub, result)
+        return result
+
+
+@entry
+def _bound(tables, pairs, steps, nodes, ub, result):  # type: ignore[no-untyped-def]
+    rows, front, back = nodes
+    n_jobs, n_machines = tables.times.shape
+    ends = np.empty(3 * n_machines, np.int32)
+    heads, tails = ends[:n_machines], ends[n_machines : 2 * n_machines]
+    remain = ends[2 * n_machines :]
+    free = np.empty(n_jobs, np.bool_)
+    for node in range(len(rows)):
+        n_front, n_back = int64(front[node]), int64(back[node])
+        read_ends(tables, rows[node], n_front, n_back, ends)
+        free[:] = False
+        for i in range(n_front, n_jobs - n_back):
+            free[int64(rows[node, i])] = True
+        bound = int64(0)
+        for k in range(n_machines):
+            bound = max(bound, int64(heads[k]) + remain[k] + tails[k])
+        for pair in range(len(pairs)):
+            if bound >= ub:
+                break
+            on_first = int64(heads[pairs[pair, 0]])
+            on_second = int64(heads[pairs[pair, 1]])
+            for place in range(n_jobs):
+                if free[steps[pair, place, 0]]:
+                    on_first += steps[pair, place, 1]
+                    ready = on_first + steps[pair, place, 2]
+                    on_second = max(on_second, ready) + steps[pair, place, 3]
+            bound = max(bound, on_second + int64(tails[pairs[pair, 1]]))
+        result[node] = bound
+
+
+def print_row(*cells: object) -> None:
+    """Print a row of a Markdown table; floats with three digits."""
+    texts = (f"{c:.3g}" if isinstance(c, float) else str(c) for c in cells)
+    print("| " + " | ".join(texts) + " |", flush=True)
+
+
+def print_head(*names: str) -> None:
+    """Print the head of a Markdown table."""
+    print()
+    print_row(*names)
+    print("|" + "---|" * len(names))
+
+
+# -- bounds of random nodes -----------------------------------------------------------
+
+
+def random_nodes(n_jobs: int, count: int) -> Nodes:
+    """Return partial schedules: at least one job fixed, at least two unscheduled."""
+    rng = np.random.default_rng(1)
+    rows = np.broadcast_to(np.arange(n_jobs, dtype=np.uint16), (count, n_jobs))
+    fixed = rng.integers(1, n_jobs - 1, count)
+    front = rng.integers(0, fixed + 1)
+    ends = front.astype(np.uint16), (fixed - front).astype(np.uint16)
+    return Nodes(np.ascontiguousarray(rng.permuted(rows, axis=1)), *ends)
+
+
+def some(nodes: Nodes, index: object) -> Nodes:
+    """Return the nodes of a slice or of numbers."""
+    return Nodes(*(np.ascontiguousarray(part[index]) for part in nodes))
+
+
+def rate_of(work, repeat, synchronize=lambda: None):
+    """Return what ``work`` returns, and its median seconds after a call that warms."""
+    result, seconds = work(), []
+    for _ in range(repeat):
+        synchronize()
+        began = time.perf_counter()
+        work()
+        synchronize()
+        seconds.append(time.perf_counter() - began)
+    return result, statistics.median(seconds)
+
+
+def bounds(args: argparse.Namespace) -> bool:
+    """Print rates by class, way and pool; whether all bounds are equal."""
+    cupy = require_gpu() if has_gpu() else None
+    exact = True
+    print_head("size", "how", "pool", "bounds/s", "times a core", "papers")
+    for size in args.sizes:
+        shop, tree = taillard_instance(FIRST[size]), TreeOptions(bound="lb2")
+        problem = FlowShopProblem(shop, "lb2")
+        model, scalar = PoolFlowShop(problem, tree), ScalarFlowShop(problem, tree)
+        nodes = random_nodes(shop.n_jobs, max(args.pools))
+        few = some(nodes, slice(COMPARED))
+        expected, seconds = rate_of(partial(scalar.bound, few, NO_UB), args.repeat)
+        core = len(expected) / seconds
+
+        def say(how, pool, count, seconds, size=size, core=core):
+            papers = dict(zip(POOLS, PAPERS[size], strict=True)).get(pool, "")
+            print_row(size, how, pool, count / seconds, count / seconds / core, papers)
+
+        say("one scalar core", "", len(expected), seconds)
+        for threads in sorted({1, physical_cores()}):
+            parts = [
+                some(nodes, slice(i, None, threads * 4)) for i in range(4 * threads)
+            ]
+            with ThreadPoolExecutor(threads) as pool:
+                one = partial(model.bound, ub=NO_UB)
+                found, seconds = rate_of(
+                    lambda pool=pool, one=one, parts=parts: [*pool.map(one, parts)],
+                    args.repeat,
+                )
+            mine = found[0][: -(-COMPARED // (4 * threads))]
+            exact &= np.array_equal(mine, expected[:: 4 * threads][: len(mine)])
+            say(f"{threads} cores, SIMD", "", max(args.pools), seconds)
+        if cupy is not None:
+            exact &= _offloaded(args, model, nodes, expected, say)
+            exact &= _resident(args, cupy, shop, nodes, expected, say)
+    return exact
+
+
+def _offloaded(args, model, nodes, expected, say) -> bool:
+    """Send pools to the GPU, their bounds back: nodes as in the papers; parents."""
+    exact, sizes = True, model.n_jobs - nodes.front.astype(int) - nodes.back
+    by_depth = np.lexsort((nodes.back, nodes.front))
+    there = model.on_device(0, nodes=True)
+    for pool in args.pools:
+        work = partial(there.bound, some(nodes, slice(pool)), NO_UB)
+        found, seconds = rate_of(work, args.repeat)
+        exact &= np.array_equal(found[:COMPARED], expected[:pool])
+        say("GPU, nodes", pool, pool, seconds)
+    there = model.on_device(0, nodes=False)
+    for pool in args.pools:  # as many parents as have so many children
+        parents = some(nodes, by_depth[:: max(1, int(sizes.sum()) // pool)])
+        work = partial(there.branch, parents, NO_UB)
+        (_, _, _, count), seconds = rate_of(work, args.repeat)
+        say("GPU, parents", pool, count, seconds)
+    return exact
+
+
+def _resident(args, cupy, shop, nodes, expected, say) -> bool:
+    """Bound nodes that are on the GPU; on an empty side its heads are others."""
+    from dpbb.flowshop.bounds.batch_gpu import GpuNodes
+    from dpbb.flowshop.bounds.lb2 import machine_pairs
+
+    batch = GpuNodes(shop, machine_pairs(shop.n_machines))
+    kinds = zip(nodes, (np.uint16, np.int32, np.int32), strict=True)
+    there = [cupy.asarray(part.astype(kind)) for part, kind in kinds]
+    work = partial(batch.bounds, *there, strong=False)
+    found, seconds = rate_of(work, args.repeat, cupy.cuda.Device().synchronize)
+    say("GPU, nodes that are there", "", len(nodes.rows), seconds)
+    both = (nodes.front > 0) & (nodes.back > 0)
+    whole = both[: len(expected)]
+    return np.array_equal(found.get()[: len(expected)][whole], expected[whole])
+
+
+# -- parts of trees -------------------------------------------------------------------
+
+
+def part_of(problem, tree, ub, wanted) -> WorkUnit:
+    """Return what a search deepest first begins and ends within so many bounds.
+
+    Bounds are counted, no clock is looked at: it is the same part everywhere.
+    """
+    tuning = Tuning(selection=Selection.DEPTH, pool_size=min(512, wanted))
+    core = Device("cpu", "core", threads=1)
+    session = PoolEngine().open(problem, tree, core, ub=ub, tuning=tuning)
+    with closing(session):
+        session.load(WorkUnit.whole(problem.n_jobs))
+        open_roots = []
+        for most in (wanted // 10, wanted):
+            explore_to_end(
+                *(session, ub, 0.0),
+                lambda *_, most=most: session.statistics["bounded"] >= most,
+            )
+            open_roots.append(session.remaining())
+    begun, left = open_roots
+    return begun.subtract(left)
+
+
+def timed(session, unit, ub) -> tuple[tuple[int, int], float, float]:
+    """Explore a unit: its counts of nodes, the seconds, and how many were of bounds."""
+    with closing(session):
+        session.load(unit)
+        began = time.perf_counter()
+        counters = explore_to_end(session, ub, 2.0).counters
+        seconds = time.perf_counter() - began
+        counts = counters.decomposed, counters.leaves
+        return counts, seconds, session.statistics["bounding_s"]
+
+
+def trees(args: argparse.Namespace) -> bool:
+    """Print speed-ups over a scalar core; whether all counts are equal."""
+    engine, exact = PoolEngine(), True
+    gpus = [device for device in engine.devices() if device.kind == "cuda"]
+    print_head("tree", "branching", "how", "pool", "nodes", "s", "times a core")
+    for name in args.trees:
+        problem = FlowShopProblem(taillard_instance(name), "lb2")
+        ub = problem.best_known.upper_bound
+        tree = TreeOptions(BranchingRule(args.branching), bound="lb2")
+        unit = part_of(problem, tree, ub, args.bounds)
+        model = ScalarFlowShop(problem, tree)
+        settings = PoolSettings(pool_size=1 << 16)
+
+        def on_core(settings=settings, model=model, problem=problem, tree=tree, ub=ub):
+            given = problem, tree, model, CpuBounding(model, 1), settings, ub
+            return PoolSession(*given, threads=1, all_optima=False)
+
+        # without work it is compiled
+        timed(on_core(), WorkUnit.empty(problem.n_jobs), ub)
+        counts, core_s, bounding_s = timed(on_core(), unit, ub)
+        exact &= counts[0] > 0
+        share = f"one core, {bounding_s / core_s:.0%} of it bounds"
+        print_row(name, args.branching, share, "", sum(counts), core_s, 1.0)
+        ways = [(f"{n} threads", Device("cpu", "", threads=n), None, max(args.pools))
+                for n in args.threads]  # fmt: skip
+        ways += [
+            (f"GPU, {how}", gpu, how, pool)
+            for gpu in gpus[:1] for how in Offload for pool in args.pools
+        ]  # fmt: skip
+        for how, device, offload, pool in ways:
+            tuning = Tuning(pool_size=pool, offload=offload)
+            opened = partial(engine.open, problem, tree, device, ub=ub, tuning=tuning)
+            timed(opened(), WorkUnit.empty(problem.n_jobs), ub)
+            runs = [timed(opened(), unit, ub) for _ in range(args.repeat)]
+            exact &= {run[0] for run in runs} == {counts}
+            seconds = statistics.median(run[1] for run in runs)
+            told = how, pool, sum(runs[0][0]), seconds, core_s / seconds
+            print_row(name, args.branching, *told)
+    return exact
+
+
+# -- whole trees with cascades --------------------------------------------------------
+
+
+def cascades(args: argparse.Namespace) -> bool:
+    """Print nodes and seconds by bound; whether the runs of each agree."""
+    exact = True
+    print_head("tree", "bound", "nodes", "s", "times LB1")
+    for name in args.trees:
+        problem = FlowShopProblem(taillard_instance(name))
+        ub = problem.best_known.upper_bound
+        engine, _ = choose_engine(args.engine, problem, TreeOptions())
+        device = engine.devices(args.threads[-1])[0]
+        pairs = learned_pairs(problem, pair_bounds_of(problem), TreeOptions(), ub)
+        arms = {"lb1": problem, "lb2": problem.with_bound("lb2")}
+        arms |= {f"{len(some)} pairs": with_pairs(problem, some) for some in pairs}
+        first = 0.0
+        for bound, arm in arms.items():
+            explored(engine, device, arm, ub, 0.1)  # compiles
+            runs = [
+                explored(engine, device, arm, ub, args.most) for _ in range(args.repeat)
+            ]
+            over = all(run.over for run in runs)
+            exact &= not over or len({run[:2] for run in runs}) == 1
+            seconds = statistics.median(run.seconds for run in runs)
+            first = first or seconds
+            nodes = f"{'' if over else '> '}{runs[0].nodes:,}"
+            print_row(name, bound, nodes, seconds, first / seconds)
+    return exact
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the tables of one part; 1 if bounds or counts differ."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=("bounds", "trees", "cascades"))
+    parser.add_argument("--sizes", nargs="+", choices=FIRST, default=list(FIRST))
+    parser.add_argument("--trees", nargs="+", default=list(FIRST.values()))
+    parser.add_argument("--pools", nargs="+", type=int, default=POOLS)
+    parser.add_argument("--branching", choices=("minmin", "front"), default="minmin")
+    parser.add_argument(
+        "--bounds", type=int, default=1_000_000, help="two-machine bounds of a tree"
+    )
+    parser.add_argument("--threads", nargs="+", type=int, default=[physical_cores()])
+    parser.add_argument("--engine", choices=("cpu", "gpu", "reference"), default="cpu")
+    parser.add_argument("--most", type=float, default=60.0, help="seconds of a cascade")
+    parser.add_argument("--repeat", type=int, default=3)
+    args = parser.parse_args(arguments)
+    print(Machine.this())
+    parts = {"bounds": bounds, "trees": trees, "cascades": cascades}
+    return int(not parts[args.part](args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The programs of maintainers, each on something small."""
+
+import csv
+
+from tests.bench import cold, estimate, heuristics
+
+
+def test_a_cold_process_proves_the_best_known(capsys):
+    options = ["--engine", "cpu", "--threads", "1", "--workers", "0"]
+    given = ["--instances", "ta001", "--repeat", "1", *options]
+    assert cold.main(given) == 0
+    row = capsys.readouterr().out.splitlines()[-1].split(" | ")
+    assert row[:3] == ["| ta001", "1278", "yes"]
+    assert 0 < float(row[6]) < float(row[3])
+
+
+def test_trees_that_are_held_out_were_not_tuned_on(capsys):
+    tuned, held_out = estimate.trees(held_out=False), estimate.trees(held_out=True)
+    assert len({tree[:3] for tree in tuned}) == 35
+    assert len({tree[:3] for tree in held_out} - {tree[:3] for tree in tuned}) == 36
+    given = ["--instances", "ta030", "--seconds", "0.5", "--threads", "1"]
+    assert estimate.main(given) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    nodes = [row[3] for row in rows if row[0] == "| ta030"]
+    assert nodes == ["2,415,779", "2,797,731"]
+
+
+def test_heuristics_are_above_the_best_known(capsys):
+    few = ["--classes", "20x5", "--members", "1", "--limits", "0.2", "--threads", "1"]
+    assert heuristics.main([*few, "--method", "ig"]) == 0
+    *_, row, verdict = csv.reader(capsys.readouterr().out.splitlines(), delimiter="|")
+    assert [row[1].strip(), row[2].strip()] == ["20x5", "0.2"]
+    assert 0 <= float(row[3]) < 2
+    assert verdict == ["all schedules are right"]

@@ -1,0 +1,122 @@
+"""Which cluster a call uses: the same answer everywhere, and never a nested one."""
+
+import pytest
+from distributed import Client, LocalCluster, get_client, worker_client
+
+import dpbb as package
+from dpbb.cluster.client.which import VARIABLES, placed, which_cluster
+from dpbb.errors import OptionError
+from dpbb.options import SolveOptions
+from dpbb.progress import Progress
+from tests.cluster.support import in_process_cluster
+
+pytestmark = pytest.mark.cluster
+
+SHOP = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [4, 1, 1], [2, 5, 3], [1, 1, 6]]
+QUICK = {"heuristics": "neh", "engine": "cpu", "strategy": "incumbent"}
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+class Notes(Progress):
+    """Takes the lines about clusters."""
+
+    def __init__(self):
+        self.lines = []
+
+    def note(self, text):
+        if text.startswith("cluster"):
+            self.lines.append(text)
+
+
+def solved(**how):
+    """Explore a small tree; the lines about its cluster."""
+    notes = Notes()
+    result = package.solve("ta016", cutoff=1397, progress=notes, **QUICK, **how)
+    assert result.decomposed == 1_586
+    return notes.lines
+
+
+def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeypatch):
+    first, second = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2"
+    assert which_cluster().is_one is False
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", second)
+    assert str(which_cluster()) == f"{second}: ${VARIABLES[1]}"
+    monkeypatch.setenv("DPBB_SCHEDULER", first)
+    assert str(which_cluster()) == f"{first}: ${VARIABLES[0]}"
+    assert which_cluster(scheduler=second).address == second
+    assert which_cluster(scheduler=second).why == ""
+    with in_process_cluster() as (cluster, client):
+        assert which_cluster().address == first  # it is not Dask's current one
+        assert which_cluster(client).client is client
+        with client.as_current():
+            found = which_cluster()
+            assert (found.client, found.address) == (client, cluster.scheduler_address)
+            _, options, line = placed(None, SolveOptions(workers=1))
+            assert (options.scheduler, options.workers) == (None, 1)
+            assert cluster.scheduler_address in line
+    monkeypatch.setenv("DPBB_SCHEDULER", "nowhere")
+    with pytest.raises(OptionError, match="DPBB_SCHEDULER: expected the address"):
+        which_cluster()
+
+
+def test_solve_uses_the_current_client_and_says_so():
+    with in_process_cluster() as (cluster, client), client.as_current():
+        (line,) = solved()
+        assert cluster.scheduler_address in line
+        assert "dpbb" in cluster.scheduler.extensions
+        assert package.heuristic(SHOP, "neh", iterations=1).makespan
+        (line,) = solved(workers=0)
+        assert "workers" in line
+
+
+def in_a_task():
+    """Solve, within a task, without a word on where."""
+    import dpbb
+    from dpbb.cluster.local import embedded
+
+    def nested(*_args, **_how):
+        raise AssertionError("a cluster in a cluster")
+
+    before, embedded.embedded_cluster = embedded.embedded_cluster, nested
+    try:
+        lines = solved()
+        with pytest.raises(OptionError, match="within a Dask task"):
+            dpbb.solve("ta016", cutoff=1397, checkpoint="nothing", **QUICK)
+        with pytest.raises(OptionError, match="Dask task"):
+            dpbb.submit("ta016", **QUICK)
+        return lines
+    finally:
+        embedded.embedded_cluster = before
+
+
+def with_the_workers_client():
+    with worker_client() as client:
+        return solved(client=client)
+
+
+def with_its_client():
+    """The only thread would wait for a task that waits for it."""
+    return solved(client=get_client())
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_within_a_task_no_cluster_is_started(processes, monkeypatch):
+    monkeypatch.setenv(VARIABLES[0], "tcp://127.0.0.1:1")  # as deployments do
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=processes,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        (line,) = client.submit(in_a_task, pure=False).result(100)
+        assert "this process" in line
+        for task in with_the_workers_client, with_its_client:
+            assert client.submit(task, pure=False).result(100) == []

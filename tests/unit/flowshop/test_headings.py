@@ -1,0 +1,116 @@
+import pandas as pd
+import pytest
+
+from dpbb.errors import InstanceError
+from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.headings import is_label
+from dpbb.flowshop.instance import FlowShopInstance
+
+NO_TIMES = (
+    "due",
+    "Due_Date",
+    "dueDates (h)",
+    "Deadline",
+    "release time",
+    "ready",
+    "Weight (kg)",
+    "Qty.",
+    "OrderQty",
+    "QUANTITIES",
+    "lot size",
+    "priority",
+    "setup M3",
+    "Customer no",
+    "date",
+    "Liefertermin",
+    "Menge [Stk]",
+    "Priorität",
+    "Rüstzeit",
+    "Kunde",
+    "Total",
+    "machine",
+    "operation",
+    "Job ID",
+)
+"""Headings of columns that are no machine's."""
+
+MACHINES = ("M1", "Machine 3", "cut", "Setup station", "Weighing", "time", "Packing")
+
+
+@pytest.mark.parametrize("heading", NO_TIMES)
+def test_a_column_of_something_else_is_no_machine(tmp_path, heading):
+    path = tmp_path / "shop.csv"
+    path.write_text(f"job,cut,{heading},weld\nA,1,2,3\nB,4,5,6\n")
+    with pytest.raises(InstanceError) as refused:
+        read_instance(path)
+    for said in (f"{path}, line 1, cell 3: ", repr(heading), "remove"):
+        assert said in str(refused.value)
+    path.write_text(f"job,A,B\ncut,1,4\n{heading},2,5\nweld,3,6\n")
+    with pytest.raises(InstanceError, match="line 3, cell 1: "):
+        read_instance(path, orientation="machines_rows")
+    frame = pd.DataFrame({"job": ["A", "B"], "cut": [1, 4], heading: [2, 5]})
+    if not is_label(heading):
+        with pytest.raises(InstanceError, match="data frame, columns: "):
+            FlowShopInstance.from_array(frame)
+
+
+@pytest.mark.parametrize("heading", MACHINES)
+def test_machines_have_any_other_name(tmp_path, heading):
+    path = tmp_path / "shop.csv"
+    path.write_text(f"Auftrag;{heading};weld\n17;1;3\n18;4;6\n")
+    shop = read_instance(path)
+    assert shop.times.tolist() == [[1, 3], [4, 6]]
+    assert shop.names.machines == (heading, "weld")
+    assert shop.names.jobs == ("17", "18")
+
+
+def test_a_row_of_sums_is_no_job(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text("job,cut,weld\nA,1,2\nSumme,1,2\n")
+    with pytest.raises(InstanceError, match=r"line 3, cell 1: .*Summe"):
+        read_instance(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("machine,J1,J2,J3\nM1,1,2,3\nM2,4,5,6\n", "line 1, cell 1: .*'machine'"),
+        ("Maschine;x;y;z\na;1;2;3\nb;4;5;6\n", "line 1, cell 1: .*'Maschine'"),
+        ("Station no.,x,y,z\n1,1,2,3\n2,4,5,6\n", "line 1, cell 1"),
+        ("machine / job,x,y,z\n1,1,2,3\n2,4,5,6\n", "line 1, cell 1"),
+        (",a,b,c\nmachine 1,1,2,3\nmachine 2,4,5,6\n", "line 2, cell 1"),
+        ("M1,1,2,3\nM2,4,5,6\n", "line 1, cell 1: .*'M1'"),
+        (",J1,J2,J3\ncut,1,2,3\nweld,4,5,6\n", "line 1, cell 2: .*'J1'"),
+        ("job 1,job 2,job 3\n1,2,3\n4,5,6\n", "line 1, cell 1: .*'job 1'"),
+    ],
+)
+def test_rows_that_are_machines_are_not_taken_for_jobs(tmp_path, text, where):
+    path = tmp_path / "shop.csv"
+    path.write_text(text)
+    with pytest.raises(InstanceError, match=where) as refused:
+        read_instance(path)
+    assert "--orientation machines_rows" in str(refused.value)
+    turned = read_instance(path, orientation="machines_rows")
+    assert turned.times.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert read_instance(path, orientation="jobs_rows").n_jobs == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["job / machine,M1,M2\nJ1,1,2\nJ2,3,4\n", ",M1,M2\nM1,1,2\nM2,3,4\n"]
+)
+def test_rows_that_may_be_jobs_are(tmp_path, text):
+    path = tmp_path / "shop.csv"
+    path.write_text(text)
+    assert read_instance(path).times.tolist() == [[1, 2], [3, 4]]
+
+
+def test_frames_of_machines_are_not_taken_for_jobs():
+    index = pd.Index(["press", "weld"], name="machine")
+    frame = pd.DataFrame({"a": [1, 4], "b": [2, 5]}, index=index)
+    with pytest.raises(InstanceError, match=r"data frame, index: .*machines_rows"):
+        read_instance(frame)
+    with pytest.raises(InstanceError, match="machines_rows"):
+        FlowShopInstance.from_array(frame)
+    turned = read_instance(frame, orientation="machines_rows")
+    assert turned.times.tolist() == [[1, 4], [2, 5]]
+    assert turned.names.machines == ("press", "weld")

@@ -1,0 +1,302 @@
+"""Runs that go on: their limits and seconds, by a clock of the test's own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.cli import main
+from dpbb.cluster.scheduler.restoring import going_on
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
+from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.format import from_bytes, to_bytes
+from dpbb.errors import CheckpointError, InvariantError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import OPTIONS, SolveOptions
+from dpbb.progress import Progress
+from dpbb.result import Termination
+from dpbb.solving import here
+from dpbb.solving.call import Call
+from dpbb.solving.from_below import Step
+from dpbb.solving.resume import ResumedCall, read_saved
+from dpbb.solving.start import make_plan
+from tests.unit.coordination.world import TIMES, World
+from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(time, "monotonic", clock)
+    return clock
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Leave the exploration out; gives spec and checkpoint of the runs to be opened."""
+    runs = []
+    monkeypatch.setattr(
+        here, "RunHere", lambda spec, _threads, _make, saved: runs.append((spec, saved))
+    )
+    return runs
+
+
+def below(**options):
+    plan = plan_of(initial=ORDER, strategy="from-below", workers=0, **options)
+    return replace(plan, step=Step(1, plan.root_bound))
+
+
+def call_of(plan, **how):
+    kind = ResumedCall if how else Call
+    options = plan.options
+    return kind(
+        PROBLEM, "tiny", options, Progress(), lambda: False, time.monotonic(), **how
+    )
+
+
+def saved_after(spec, before, seconds, started):
+    """Return the checkpoint of a run after some seconds; it has explored nothing."""
+    coordinator = Coordinator(spec, now=started, saved=before)
+    return from_bytes(to_bytes(coordinator.checkpoint(started + seconds)))
+
+
+def next_tree(call, plan, seconds):
+    """End the first tree, without a schedule; open the next."""
+    cutoff = plan.upper_bound
+    over = outcome(
+        value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff, seconds=seconds
+    )
+    plan, result = call.after(plan, over, plan.result(over, opened=plan.began), None)
+    assert result is None
+    call.open(plan, None)
+    return plan
+
+
+def test_the_limit_of_a_resumed_run_counts_from_then_for_all_trees(clock, opened):
+    call = call_of(below())
+    call.open(below(), None)
+    ((spec, _),) = opened
+    saved = saved_after(spec, None, 7000.0, clock.now)
+    clock.now += 9000
+    again = below(time_limit_s=3600.0)
+    call = call_of(again, saved=saved)
+    plan = call.plan()
+    call.open(plan, None)
+    assert opened[-1][0].time_limit_s == 3600
+    clock.now += 153
+    next_tree(call, plan, 7153.0)
+    assert opened[-1][0].time_limit_s == 3600 - 153
+
+
+def test_seconds_of_earlier_trees_count_once(clock, opened):
+    plan = below()
+    began = clock.now
+    call = call_of(plan)
+    call.open(plan, None)
+    clock.now += 100
+    next_tree(call, plan, 100.0)
+    spec, before = opened[-1]
+    started = clock.now
+    clock.now += 53
+    saved = saved_after(spec, before, 53.0, started)
+    clock.now += 5000
+    again = call_of(below(), saved=saved).plan()
+    assert clock.now - again.began == 153
+    assert clock.now - began == 5153
+    over = outcome(
+        lower_bound=again.upper_bound, ub=again.upper_bound, seconds=saved.seconds + 7
+    )
+    opened_at = clock.now - saved.seconds
+    clock.now += 7
+    result = again.result(over, opened=opened_at)
+    assert (result.seconds, result.tree_seconds) == (160, 160)
+    assert result.bounds[-1].seconds == 160
+
+
+def test_a_scheduler_that_restarts_leaves_a_resumed_run_its_limit(clock, opened):
+    options = SolveOptions(
+        initial=ORDER, heuristics="none", workers=0, time_limit_s=3600.0
+    )
+    plan = plan_of(**options.to_mapping())
+    call_of(plan).open(plan, None)
+    ((spec, _),) = opened
+    first = saved_after(spec, None, 3500.0, clock.now)
+    assert going_on(first, "/x").time_limit_s == 100
+    clock.now += 9000
+    call = call_of(plan, saved=first)
+    call.open(call.plan(), None)
+    spec, before = opened[-1]
+    assert spec.time_limit_s == 3600
+    second = saved_after(spec, before, 600.0, clock.now)
+    assert going_on(second, "/x").time_limit_s == 3000
+    late = saved_after(spec, before, 4000.0, clock.now)
+    assert going_on(late, "/x").time_limit_s == 0
+
+
+HERE = {"workers": 0, "progress": "none"}
+
+
+def foreign(folder, **places):
+    """Leave a run that kept a journal, as somebody may change it: a folder, a file."""
+    problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
+    options = SolveOptions(heuristics="none", upper_bound=60, certificate="proof.gz")
+    plan = make_plan(problem, "six", options, began=0.0)
+    world = World(plan.spec(0.0, "reference"), ("a",))
+    world.round()
+    saved = world.coordinator.checkpoint(world.now)
+    written = folder / CheckpointFolder(str(folder), keep=1).write(saved).name
+    copy = folder.with_suffix(".dpbb")
+    copy.write_bytes(to_bytes(saved))
+    for path in (written, copy):
+        header, sections = parts_of(path.read_bytes())
+        header["request"]["options"] |= places
+        header["options"] |= places
+        path.write_bytes(as_file(header, sections))
+    return written, copy
+
+
+def parts_of(content):
+    line, _, rest = content.partition(b"\n")
+    length = int(line.split()[3])
+    return json.loads(rest[:length]), rest[length:]
+
+
+def as_file(header, sections=b""):
+    """Return a file whose checksum is that of its header."""
+    body = header if isinstance(header, bytes) else json.dumps(header).encode()
+    digest = hashlib.sha256(body).hexdigest()
+    return b"dpbb-checkpoint 3 %s %d\n" % (digest.encode(), len(body)) + body + sections
+
+
+def test_no_place_is_taken_from_a_checkpoint(tmp_path):
+    """Nothing is written, or connected to, that was not given again."""
+    places = {name for name, row in OPTIONS.items() if row.kind.place}
+    assert places == {"scheduler", "checkpoint", "certificate", "optima_file"}
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    named = dict.fromkeys(places, str(victim)) | {"scheduler": "tcp://127.0.0.1:9"}
+    path, copy = foreign(tmp_path / "run", all_optima=True, **named)
+    for source in (path, copy):
+        spec = load_checkpoint(str(source)).spec
+        assert not places & spec.request["options"].keys()
+        assert spec.options.checkpoint is None
+    _, options = read_saved(copy, None, {})
+    assert all(getattr(options, name) is None for name in places)
+    result = dpbb.resume(copy, **HERE)
+    assert result.termination is Termination.EXHAUSTED
+    assert result.certificate is not None
+    assert victim.read_bytes() == b"mine"
+    again = tmp_path / "proof.json"
+    dpbb.resume(copy, certificate=again, **HERE)
+    assert dpbb.verify(again).ok
+    names = {one.name for one in tmp_path.iterdir()}
+    assert names == {"victim", "run", "run.dpbb", "proof.json"}
+
+
+def test_a_run_goes_on_in_the_folder_that_it_is_read_from(tmp_path):
+    path, _ = foreign(tmp_path / "run", checkpoint="/elsewhere")
+    for source in (path, path.parent):
+        _, options = read_saved(source, None, {})
+        assert options.checkpoint == str(path.parent)
+        _, options = read_saved(source, None, {"checkpoint": "other"})
+        assert options.checkpoint == "other"
+        _, options = read_saved(source, None, {"workers": 0})
+        assert options.checkpoint is None
+
+
+def test_a_run_with_checkpoints_goes_on_here(tmp_path):
+    path, _ = foreign(tmp_path / "run", checkpoint=str(tmp_path / "run"))
+    before = sorted(path.parent.iterdir())
+    assert dpbb.resume(path.parent, **HERE).termination is Termination.EXHAUSTED
+    assert sorted(path.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b"\xff", b"[" * 200_000, b'{"a": NaN}', b"9" * 5000],
+)
+def test_a_header_that_is_no_object_of_json_is_refused(tmp_path, body):
+    path = tmp_path / "x.dpbb"
+    path.write_bytes(as_file(body))
+    with pytest.raises(CheckpointError, match=r"x\.dpbb: expected a header"):
+        dpbb.resume(path, **HERE)
+
+
+GONE = object()
+OTHERS = (None, "x", -1, 10**30, math.inf, math.nan, [], {}, [[]], True, 0.5, {"a": 1})
+
+
+def places_in(value, at=()):
+    """Yield where values of a header are; of long lists the first ones."""
+    if at:
+        yield at
+    items = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list) and at[:2] != ("problem", "times"):
+        items = list(enumerate(value))[:5]
+    for key, inner in items:
+        yield from places_in(inner, (*at, key))
+
+
+def changed(header, at, value):
+    copy = json.loads(json.dumps(header))
+    *above, last = at
+    inner = copy
+    for key in above:
+        inner = inner[key]
+    if value is GONE:
+        del inner[last]
+    else:
+        inner[last] = value
+    return copy
+
+
+def test_whatever_a_header_says_nothing_but_a_documented_error_comes_of_it(tmp_path):
+    """Fields that are gone, of another type, huge; the checksum is that of the header.
+
+    What is accepted goes on to its end.
+    """
+    _, path = foreign(tmp_path / "run")
+    header, sections = parts_of(path.read_bytes())
+    refused = number = 0
+    for at in places_in(header):
+        number += 1
+        turned = [OTHERS[(number + 5 * i) % len(OTHERS)] for i in range(4)]
+        for value in (GONE, *turned):
+            path.write_bytes(as_file(changed(header, at, value), sections))
+            try:
+                dpbb.resume(path, time_limit_s=5, **HERE).to_json()
+            except (CheckpointError, InvariantError):
+                refused += 1
+    assert number > 100
+    assert refused > 2.5 * number
+
+
+def test_decomposed_nodes_are_those_that_closed_and_open_subtrees_say(tmp_path):
+    _, path = foreign(tmp_path / "run")
+    header, sections = parts_of(path.read_bytes())
+    for name, change in (("decomposed", 1000), ("decomposed", 1), ("leaves", 1000)):
+        copy = json.loads(json.dumps(header))
+        copy["ledger"][name] += change
+        path.write_bytes(as_file(copy, sections))
+        with pytest.raises(CheckpointError, match=name):
+            load_checkpoint(str(path))
+
+
+def test_a_missing_checkpoint_is_bad_input(tmp_path):
+    with pytest.raises(CheckpointError, match="nowhere"):
+        dpbb.resume(tmp_path / "nowhere", **HERE)
+    assert main(["resume", str(tmp_path / "nowhere")]) == 2

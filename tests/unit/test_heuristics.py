@@ -1,0 +1,185 @@
+"""Heuristics of any problem, on problems that bring none of their own."""
+
+from __future__ import annotations
+
+import time
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.heuristics import METHODS, heuristics_of
+from dpbb.options import Heuristics
+from dpbb.problem import NO_CHILD, Incumbent, StartSearch
+from tests.oracle import TinyFlowShop
+
+HERE = {"workers": 0, "verbosity": "quiet"}
+
+
+class Costs:
+    """Place costs, from one side alone; ``pairs``: jobs that wait for others.
+
+    ``strict``: whether ``evaluate`` knows of that, too.
+    """
+
+    name = "place-costs"
+    digest = "0"
+
+    def __init__(self, n_jobs, pairs=(), side="front", strict=True, seed=0):
+        self.n_jobs, self.pairs, self.strict = n_jobs, pairs, strict
+        self.sides = (side,)
+        self.costs = np.random.default_rng(seed).integers(0, 99, (n_jobs, n_jobs))
+        self.trivial_ub = 99 * n_jobs + 1
+        self.evaluated = 0
+
+    def root_state(self):
+        return 0, 0
+
+    def child_bounds(self, state, jobs, *, back):
+        bounds = state[0] + self.costs[jobs, self.place(state, back)]
+        for first, then in self.pairs:
+            if (then if back else first) in jobs:
+                bounds[jobs == (first if back else then)] = NO_CHILD
+        return bounds
+
+    def place(self, state, back):
+        assert back == ("back" in self.sides)  # the other side is never asked for
+        return self.n_jobs - 1 - state[1] if back else state[1]
+
+    def extend(self, state, job, *, back):
+        return state[0] + self.costs[job, self.place(state, back)], state[1] + 1
+
+    def exists(self, order):
+        order = list(order)
+        return all(order.index(a) < order.index(b) for a, b in self.pairs)
+
+    def evaluate(self, permutation):
+        self.evaluated += 1
+        if self.strict and not self.exists(permutation):
+            raise ValueError("a job is before one that it waits for")
+        return int(self.costs[permutation, np.arange(self.n_jobs)].sum())
+
+    def best(self):
+        orders = filter(self.exists, permutations(range(self.n_jobs)))
+        return min(self.costs[order, range(self.n_jobs)].sum() for order in orders)
+
+
+class Batched(Costs):
+    def evaluate_all(self, permutations):
+        return np.array([self.evaluate(one) for one in permutations])
+
+
+def found_by(problem, method="ig", **limits):
+    """Result of a search, and all that it announced."""
+    steps = []
+    search = StartSearch(method, on_improvement=steps.append, **limits)
+    return heuristics_of(problem).first_incumbent(search), steps
+
+
+def test_a_problem_keeps_its_own():
+    shop = FlowShopProblem(FlowShopInstance("shop", [[1, 2], [3, 4]]))
+    assert heuristics_of(shop) is shop
+    assert heuristics_of(Costs(3)).heuristics == METHODS
+
+
+@pytest.mark.parametrize("side", ["front", "back"])
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("kind", [Costs, Batched])
+def test_they_find_the_best_order_that_there_is(kind, side, strict):
+    for seed in range(4):
+        problem = kind(6, ((0, 1), (4, 1)), side, strict, seed)
+        found, steps = found_by(problem, iterations=400)
+        assert problem.exists(found.permutation)
+        assert found.value == problem.costs[found.permutation, range(6)].sum()
+        values = [step.value for step in steps]
+        assert values == sorted(set(values), reverse=True)
+        assert values[-1] == found.value
+        assert found.value <= values[0]
+        assert not strict or found.value == problem.best()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("side", ["front", "back"])
+def test_a_tree_after_them_proves_the_optimum(side, strict):
+    """Though ``evaluate`` may have costs of orders that do not exist."""
+    for seed in range(6):
+        problem = Costs(6, ((0, 1), (4, 1), (2, 5)), side, strict, seed)
+        result = dpbb.solve(problem, **HERE)
+        assert result.status is dpbb.Status.OPTIMAL
+        assert problem.exists(result.permutation)
+        assert result.makespan == problem.best()
+        assert str(result.options.branching) == side
+
+
+def test_insertions_improve_on_any_start():
+    problem = Costs(30)
+    first, _ = found_by(problem, Heuristics.NONE, initial=range(30))
+    neh, _ = found_by(problem, "neh", initial=range(30))
+    ig, _ = found_by(problem, "ig", iterations=300)
+    assert first.source == "initial"
+    assert ig.value <= neh.value < first.value
+
+
+def test_with_iterations_a_search_can_be_repeated():
+    one, two = (found_by(Costs(12), iterations=60, seed=5)[0] for _ in range(2))
+    assert (one.value, one.permutation.tolist()) == (
+        two.value,
+        two.permutation.tolist(),
+    )
+
+
+def test_it_ends_by_itself():
+    found, _ = found_by(Costs(5), "auto")
+    assert found.value == Costs(5).best()
+
+
+def test_a_proved_permutation_ends_it():
+    problem = Costs(8)
+    found, _ = found_by(problem, time_limit_s=60, lower_bound=99 * 8)
+    assert found.proved
+    assert problem.evaluated <= 2
+
+
+@pytest.mark.parametrize("limits", [{"time_limit_s": 0.3}, {"end": 0.3}])
+def test_a_slow_problem_has_one_in_time(limits):
+    class Slow(Costs):
+        def evaluate(self, permutation):
+            time.sleep(0.01)
+            return super().evaluate(permutation)
+
+    began = time.monotonic()
+    if "end" in limits:
+        limits = {"end": began + limits["end"]}
+    found, _ = found_by(Slow(40), **limits)
+    assert isinstance(found, Incumbent)
+    assert time.monotonic() - began < 0.3 + 0.5
+
+
+def test_a_stop_ends_it():
+    problem = Costs(40)
+    found_by(problem, time_limit_s=60, should_stop=lambda: problem.evaluated > 30)
+    assert problem.evaluated < 60
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [("beam", {}), ("ig", {"device": "gpu"}), ("ig", {"initial": (1, 0, 2)})],
+)
+def test_what_it_cannot_do_is_refused(method, more):
+    with pytest.raises(OptionError):
+        found_by(Costs(3, ((0, 1),)), method, **more)
+
+
+def test_a_problem_without_any_order_has_none():
+    problem = Costs(3, ((0, 1), (1, 2), (2, 0)))
+    assert found_by(problem) == (None, [])
+    assert dpbb.solve(problem, **HERE).makespan is None
+
+
+@pytest.mark.parametrize("times", [((3, 1),), ((3, 1), (2, 4))])
+def test_one_job_and_two(times):
+    own = TinyFlowShop(times)
+    assert found_by(own)[0].value == own.best_orders()[0]
