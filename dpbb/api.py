@@ -117,7 +117,7 @@ def solve(
 def _run(call: Call) -> Any:
     if is_asynchronous(call.given):
         return _run_async(call)
-    with closing(call.progress), call.choosing(), call.interruptible():
+    with closing(call.progress), call.interruptible():
         return _explore(call)
 
 

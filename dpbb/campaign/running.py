@@ -29,7 +29,7 @@ from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
 from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
-from dpbb.options import AUTO_BOUND, OPTIONS, SolveOptions
+from dpbb.options import OPTIONS, SolveOptions, Strategy
 from dpbb.options.rows import Where
 from dpbb.problem import (
     Problem,
@@ -59,7 +59,7 @@ LEAST_S = 0.01
 TOLD = 100
 """Instances that the page is told of."""
 
-CHOICES = ("strategy", "bound")
+CHOICES = ("strategy",)
 """Options that a run may choose itself; it notes ``NAME VALUE: WHY`` then."""
 
 TAKEN = ("scheduler", "workers", "threads", "engine")
@@ -225,9 +225,7 @@ class Campaign:
             bound=str(self.options.bound or ""),
         )
         tree = {
-            name: value
-            for name, value in self._given().items()
-            if name in USED_OPTIONS and value != AUTO_BOUND
+            name: value for name, value in self._given().items() if name in USED_OPTIONS
         }
         try:
             size = estimate(
@@ -407,7 +405,7 @@ class Campaign:
             for name, value in self._given().items()
             if name not in (*TAKEN, *changed)
             and OPTIONS[name].where is not Where.CLIENT
-            and value not in (default[name], values[name], AUTO_BOUND)
+            and value not in (default[name], values[name], Strategy.AUTO)
         ]
         if self.hint and saved.ub > (record.best_upper or saved.ub) + 1:
             other.append("--hint")

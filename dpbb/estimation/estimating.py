@@ -16,7 +16,7 @@ from dpbb.estimation.result import (
 )
 from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
-from dpbb.options import AUTO_BOUND, LB1, SolveOptions, TreeOptions, kinds
+from dpbb.options import LB1, SolveOptions, TreeOptions, kinds
 from dpbb.options.derived import EstimateKeywords
 from dpbb.problem import (
     Problem,
@@ -191,13 +191,7 @@ def _tree_options(options: dict[str, Any]) -> SolveOptions:
                 f"{name}: expected one of {', '.join(USED_OPTIONS)}, as nothing else "
                 "changes an estimate"
             )
-    chosen = SolveOptions().replace(**options)
-    if chosen.bound == AUTO_BOUND:
-        raise OptionError(
-            "bound: expected the bound of one tree, such as lb1 or lb2, got 'auto', "
-            "which chooses one while a run goes on"
-        )
-    return chosen
+    return SolveOptions().replace(**options)
 
 
 def _upper_bound(

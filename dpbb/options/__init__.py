@@ -3,7 +3,6 @@
 from dpbb.options.derived import RunOptions as RunOptions
 from dpbb.options.derived import SolveKeywords as SolveKeywords
 from dpbb.options.derived import Tuning as Tuning
-from dpbb.options.table import AUTO_BOUND as AUTO_BOUND
 from dpbb.options.table import BLOCK_SIZE_RANGE as BLOCK_SIZE_RANGE
 from dpbb.options.table import LB1 as LB1
 from dpbb.options.table import OPTIONS as OPTIONS

@@ -23,9 +23,6 @@ from dpbb.options.rows import Resumed, Where, read_toml, row, rows_of
 if TYPE_CHECKING:
     from dpbb.options.derived import OptionKeywords
 
-AUTO_BOUND = "auto"
-"""The bound that an estimate says is fastest; a run has its name instead."""
-
 LB1 = "lb1"
 """Name of the bound of a problem that does not name it."""
 
@@ -246,8 +243,7 @@ class SolveOptions:
         Where.TREE,
         "lower bound that prunes, one that the problem has: of flow shops lb1; lb2, "
         "with two-machine bounds of the children that it leaves; cascade, with some of "
-        "them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines from 0); "
-        "auto: lb1, or a cascade where an estimate says that it is clearly faster",
+        "them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines from 0)",
     )
     upper_bound: int | None = row(
         None,

@@ -32,8 +32,6 @@ from dpbb.flowshop.family import read_problem
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import (
-    AUTO_BOUND,
-    LB1,
     EngineName,
     Heuristics,
     RunOptions,
@@ -43,10 +41,8 @@ from dpbb.options import (
     kinds,
 )
 from dpbb.problem import (
-    HasBounds,
     ImprovesBeside,
     Problem,
-    bound_of,
     instance_name_of,
     with_bound,
     with_ends,
@@ -74,7 +70,6 @@ if TYPE_CHECKING:
     from dpbb.cluster.client.optima_file import OptimaFile
     from dpbb.cluster.client.run import Run
     from dpbb.coordination.outcome import Outcome
-    from dpbb.solving.bound_choice import BoundChoice
 
 
 BOUND = "{bound}"
@@ -91,10 +86,6 @@ of imports, beside which a heuristic of milliseconds takes as long on a busy mac
 LEAST_START_S = 0.75
 """With less time left no cluster is started: nothing would be explored on it, and its
 imports, which nothing interrupts, would outlast the limit."""
-
-
-POLL_S = 0.1
-"""Seconds between looks at a run."""
 
 logger = logging.getLogger(__name__)
 
@@ -120,10 +111,6 @@ class Call:
         Names of the runs so far, one for each tree.
     answered
         Set when there is a schedule, or will be none before the tree.
-    choice
-        Estimates what the tree takes with other bounds; None: not, or not any more.
-    better
-        The bound for which the run was stopped.
     interrupted
         Whether somebody has pressed Ctrl-C.
     here
@@ -147,8 +134,6 @@ class Call:
     waited_s: float = 0.0
     run_ids: list[RunId] = field(default_factory=list)
     answered: Event = field(default_factory=Event)
-    choice: BoundChoice | None = None
-    better: str | None = None
     interrupted: Callable[[], bool] = lambda: False
 
     here: bool = field(init=False)
@@ -281,8 +266,6 @@ class Call:
             self.progress.note(f"strategy {strategy}: {why}")
         if strategy is Strategy.FROM_BELOW:
             plan = replace(plan, step=Step(1, plan.lower_bound))
-        if self.options.bound == AUTO_BOUND:
-            self._begin_choice(plan)
         return plan
 
     def _stays_here(self, plan: Plan) -> bool:
@@ -297,16 +280,6 @@ class Call:
             and options.checkpoint is None
             and options.engine in (EngineName.AUTO, EngineName.CPU)
         )
-
-    def _begin_choice(self, plan: Plan) -> None:
-        """Begin to estimate what the tree takes with other bounds, if that can be."""
-        from dpbb.solving.bound_choice import BoundChoice, obstacle
-
-        why = obstacle(plan, engine=self.engine, detached=self.detached)
-        if why is not None or self.engine is None:
-            self.progress.note(f"bound {bound_of(plan.problem)}: {why}")
-            return
-        self.choice = BoundChoice(plan, self.engine)
 
     def say(self, text: str) -> None:
         """Tell people something, if it is anything."""
@@ -330,15 +303,6 @@ class Call:
         if self.interrupted():
             raise Interrupted(result)
         return result
-
-    @contextmanager
-    def choosing(self) -> Iterator[None]:
-        """End what estimates other bounds with the call."""
-        try:
-            yield
-        finally:
-            if self.choice is not None:
-                self.choice.stop()
 
     def _with_heuristics(self, device: str) -> Plan:
         """Run the start heuristics; on the cores alone if the GPU refuses."""
@@ -455,15 +419,7 @@ class Call:
         self, plan: Plan, outcome: Outcome, result: Result, snapshot: Snapshot | None
     ) -> tuple[Plan, Result | None]:
         """Take the end of a tree: what to explore next, or the result of the call."""
-        if self.better is not None and self._begins_anew(outcome):
-            plan = plan.with_found(outcome, result)
-            plan = replace(
-                plan,
-                problem=with_bound(plan.problem, self.better),
-                earlier=plan.earlier.of_no_node,
-            )
-            self.better, self.stopping = None, False
-        elif plan.goes_on_after(outcome, result):
+        if plan.goes_on_after(outcome, result):
             plan = plan.after(outcome, result)
             what = f"nothing is below {plan.lower_bound}"
             if not outcome.exhausted:
@@ -473,11 +429,6 @@ class Call:
             return plan, self.end(result, snapshot)
         early = self.early(plan)
         return plan, None if early is None else self.end(early, snapshot)
-
-    def _begins_anew(self, outcome: Outcome) -> bool:
-        """Whether the run was stopped for another bound, and for nothing else."""
-        stopped = outcome.termination is Termination.STOPPED
-        return self.better is not None and stopped and not self.should_stop()
 
     def open(self, plan: Plan, client: Any) -> Any:
         """Open the run; awaitable if the client is asynchronous."""
@@ -503,8 +454,6 @@ class Call:
 
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
-            if self._begins_anew(outcome):
-                return result
             result = certified(spec, outcome, result)
             self.write_certificate(result)
             return result
@@ -564,28 +513,12 @@ class Call:
             self.progress.update(plan.earlier.shown_on(snapshot))
         if self.stopping:
             return False
-        self.stopping = self.should_stop() or self._is_better_anew(snapshot)
+        self.stopping = self.should_stop()
         return self.stopping
-
-    def _is_better_anew(self, snapshot: Snapshot) -> bool:
-        """Whether the tree should begin anew with another bound; asked until it is."""
-        choice, explored = self.choice, snapshot.decomposed + snapshot.leaves
-        if choice is None or choice.found is None or not explored:
-            return False
-        self.choice, found = None, choice.found
-        pays = found.pays(explored, max(snapshot.seconds, POLL_S))
-        bound = found.bound if pays else bound_of(self.problem)
-        self.progress.note(f"bound {bound}: {found.why}")
-        if pays:
-            self.better = found.bound
-        return pays
 
     def end(self, result: Result, snapshot: Snapshot | None) -> Result:
         """Show the last state of the run and return its result."""
         if snapshot is not None:
-            if self.choice is not None:
-                bound = bound_of(self.problem)
-                self.progress.note(f"bound {bound}: the end came before the estimate")
             self.progress.finish(snapshot)
         return result
 
@@ -611,10 +544,7 @@ def make_call(
     check_engine(chosen)
     client, chosen, where = placed(client, chosen)
     problem = with_ends(read_problem(instance), *ends)
-    bound = chosen.bound
-    if bound == AUTO_BOUND:  # until it is chosen
-        bound = LB1 if isinstance(problem, HasBounds) else None
-    problem = with_bound(problem, bound)
+    problem = with_bound(problem, chosen.bound)
     chosen = numbered(problem, chosen)
     check_fit(problem, chosen)
     if chosen.certificate is not None:

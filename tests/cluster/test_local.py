@@ -21,9 +21,6 @@ from dpbb.cluster.local import embedded as local
 from dpbb.cluster.local import embedded_cluster, nanny
 from dpbb.cluster.local.process import launch
 from dpbb.errors import ClusterError, OptionError
-from dpbb.estimation.prospect import Prospect
-from dpbb.solving import bound_choice
-from dpbb.solving.call import Call
 from tests.cluster.support import (
     MIDDLE,
     SMALL,
@@ -74,28 +71,6 @@ def test_killed_worker_is_replaced_and_the_counts_stay():
         assert counts(outcome) == tuple(golden)
         assert outcome.requeues >= 1
         assert cluster.workers[0].pid != victim
-
-
-def test_workers_that_die_while_a_tree_begins_anew_are_replaced(monkeypatch):
-    """Killed between the tree that is left and the one with the faster bound."""
-    faster = Prospect("cascade:1-19:6-19,14-19", 1e12, 1e6, 0.0)
-    monkeypatch.setattr(bound_choice, "prospect_apart", lambda *_, **__: faster)
-    killed, open_run = [], Call.open
-
-    def opened(call, plan, client):
-        if plan.before is not None:
-            killed.extend(worker.pid for worker in client.cluster.workers.values())
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
-        return open_run(call, plan, client)
-
-    monkeypatch.setattr(Call, "open", opened)
-    tree = {"cutoff": 2237, "verbosity": "quiet"}
-    result = dpbb.solve("ta029", bound="auto", workers=2, threads=1, **tree)
-    explicit = dpbb.solve("ta029", bound=faster.bound, workers=0, **tree)
-    assert len(killed) == 2
-    assert result.termination is dpbb.Termination.EXHAUSTED
-    assert (result.decomposed, result.leaves) == (explicit.decomposed, explicit.leaves)
 
 
 def test_embedded_cluster_leaves_no_process():

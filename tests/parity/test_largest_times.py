@@ -96,7 +96,7 @@ def test_bounds_of_many_nodes_are_exact():
 
 @pytest.mark.parametrize(
     ("engine", "changes"),
-    [("cpu", {"strategy": "auto", "bound": "auto"}), ("pool", {}), ("reference", {})],
+    [("cpu", {"strategy": "auto"}), ("pool", {}), ("reference", {})],
 )
 def test_a_whole_call_proves_and_its_certificate_holds(engine, changes, tmp_path):
     path = str(tmp_path / "c.json.gz")

@@ -16,11 +16,14 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.bench.common import Machine, explored
 from dpbb.engines.base import Device
@@ -30,7 +33,7 @@ from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.engines.registry import choose_engine
-from dpbb.estimation.cascades import learned_pairs, pair_bounds_of, with_pairs
+from dpbb.estimation.plain import thin
 from dpbb.flowshop.models.pool import PoolFlowShop, read_ends
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -39,6 +42,8 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.kernels.pool_models import Nodes
 from dpbb.options import BranchingRule, Offload, Selection, TreeOptions, Tuning
+from dpbb.problem import HasBounds, Problem, with_bound
+from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
 FIRST = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
@@ -320,6 +325,124 @@ def cascades(args: argparse.Namespace) -> bool:
             nodes = f"{'' if over else '> '}{runs[0].nodes:,}"
             print_row(name, bound, nodes, seconds, first / seconds)
     return exact
+
+
+NODES = 32
+"""Nodes of a depth that are looked at to order pairs of machines."""
+
+SHARES = (0.5, 0.75, 0.9)
+"""Of the children that some pair prunes, what the pairs of a cascade prune."""
+
+
+@runtime_checkable
+class TightensByPair(Protocol):
+    """Bounds that tighten, and know the pairs of machines that they come from."""
+
+    pairs: Sequence[tuple[int, int]]
+
+    def by_pair(
+        self,
+        state: Any,
+        jobs: NDArray[np.intp],
+        children: NDArray[np.intp],
+        *,
+        back: bool,
+    ) -> NDArray[np.int64]:
+        """Bounds of some children of a node, shape (n_pairs, r)."""
+
+
+def pair_bounds_of(problem: Problem[Any]) -> TightensByPair | None:
+    """Return the two-machine bounds of all pairs, None if a problem has none."""
+    if not isinstance(problem, HasBounds):
+        return None
+    bounds = getattr(problem.with_bound("lb2"), "tighten", None)
+    known = isinstance(bounds, TightensByPair) and len(bounds.pairs) > 0
+    return bounds if known else None
+
+
+def with_pairs(problem: Problem[Any], pairs: Sequence[tuple[int, int]]) -> Problem[Any]:
+    """Return a problem that some pairs tighten at all depths."""
+    text = ",".join(f"{u}-{v}" for u, v in pairs)
+    return with_bound(problem, f"cascade:1-{problem.n_jobs - 1}:{text}")
+
+
+def learned_pairs(
+    problem: Problem[Any],
+    bounds: TightensByPair,
+    tree: TreeOptions,
+    ub: int,
+    seed: int = 0,
+) -> list[tuple[tuple[int, int], ...]]:
+    """Return sets of pairs that prune much, each the beginning of the next.
+
+    Parameters
+    ----------
+    problem, tree
+        With the bound LB1.
+    bounds
+        Of all pairs.
+    """
+    rows, weights = _pruned(problem, bounds, tree, ub, np.random.default_rng(seed))
+    some = rows.any(axis=0)
+    rows, weights = rows[:, some], weights[some]
+    total, order = float(weights.sum()), list[tuple[int, int]]()
+    found: list[tuple[tuple[int, int], ...]] = []
+    shares = list(SHARES)
+    while weights.size:
+        best = int((rows @ weights).argmax())
+        order.append(bounds.pairs[best])
+        left = ~rows[best]
+        rows, weights = rows[:, left], weights[left]
+        while shares and 1 - float(weights.sum()) / total >= shares[0]:
+            shares.pop(0)
+            if not found or found[-1] != tuple(order):
+                found.append(tuple(order))
+    return found
+
+
+def _pruned(
+    problem: Problem[Any],
+    bounds: TightensByPair,
+    tree: TreeOptions,
+    ub: int,
+    random: np.random.Generator,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Sample the tree of all pairs: which pairs prune which children that LB1 leaves.
+
+    Returns
+    -------
+    rows : ndarray of bool, shape (n_pairs, r)
+    weights : ndarray of float64, shape (r,)
+        How many children of the tree each one stands for.
+    """
+    order = tree.root_order or range(problem.n_jobs)
+    level = [(problem.root_state(), np.array(order, np.intp), 1.0)]
+    rows = [np.zeros((len(bounds.pairs), 0), bool)]
+    weights = [np.zeros(0)]
+    for depth in range(problem.n_jobs - 2):
+        below: list[tuple[int, Any, NDArray[np.intp], bool, int, float]] = []
+        for state, jobs, weight in level:
+            back, loose = bound_children(problem, None, tree, state, jobs, depth, ub)
+            children = np.flatnonzero(loose < ub)
+            if not children.size:
+                continue
+            pruned = bounds.by_pair(state, jobs, children, back=back) >= ub
+            rows.append(pruned)
+            weights.append(np.full(len(children), weight))
+            below += [
+                (int(loose[child]), state, jobs, back, child, weight)
+                for child in children[~pruned.any(axis=0)].tolist()
+            ]
+        below.sort(key=lambda one: one[0])
+        kept = [one[-1] for one in below]
+        if len(below) > NODES:
+            kept = thin(kept, NODES, random.random())
+        level = [
+            (problem.extend(state, int(jobs[i]), back=back), np.delete(jobs, i), weight)
+            for (_, state, jobs, back, i, _), weight in zip(below, kept, strict=True)
+            if weight
+        ]
+    return np.concatenate(rows, axis=1), np.concatenate(weights)
 
 
 def main(arguments: list[str] | None = None) -> int:

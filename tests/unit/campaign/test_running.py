@@ -144,7 +144,7 @@ def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
             {},
             "strategy incumbent; not taken: --bound lb2, --strategy from-below",
         ),
-        ({"bound": "auto", "strategy": "auto"}, {"step": 1}, "strategy from-below"),
+        ({"strategy": "auto"}, {"step": 1}, "strategy from-below"),
         ({"heuristics": "ig"}, {"options": {"heuristics": "ig"}}, "strategy incumbent"),
     ],
 )
@@ -528,17 +528,17 @@ def test_a_scheduler_beside_leaves_no_checkpoint_of_what_ended(
 
 def test_what_a_run_chose_and_why_is_in_its_record(tmp_path, shops, monkeypatch):
     def solve(_problem, *, options, progress, **_):
-        assert options.bound == "auto"
+        assert options.strategy == "auto"
         progress.note("engine cpu: no GPU")
-        progress.note("bound lb2: half the time")
+        progress.note("strategy incumbent: there is time")
         return replace(fake_result(1.0, Status.OPTIMAL), options=options)
 
     monkeypatch.setattr(running.api, "solve", solve)
     runs = campaign(tmp_path)
-    runs.options = runs.options.replace(bound="auto")
+    runs.options = runs.options.replace(strategy="auto")
     (record,) = runs.run(shops[-1:])
-    assert (record.bound, record.strategy) == ("lb2", "incumbent")
-    assert record.why == ("bound lb2: half the time",)
+    assert (record.bound, record.strategy) == ("lb1", "incumbent")
+    assert record.why == ("strategy incumbent: there is time",)
 
 
 def test_runs_tell_the_page_of_their_campaign(tmp_path, shops, monkeypatch):

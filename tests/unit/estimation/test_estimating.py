@@ -58,11 +58,6 @@ def test_gpus_were_measured_with_lb1_alone():
         assert "H100" not in found.summary()
 
 
-def test_a_bound_that_is_chosen_by_a_run_is_none_of_a_tree():
-    with pytest.raises(OptionError, match="bound of one tree, such as lb1 or lb2"):
-        small(bound="auto")
-
-
 def test_the_remainder_of_a_run_can_be_estimated():
     whole = small(samples=10**6)
     parts = [
