@@ -7,6 +7,7 @@ counted in integers: floats added and taken away would leave ghosts behind.
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ STATES = ("finished", "waiting", "leased")
 """What a cell may be; its code is the place in here."""
 
 _LEVELS = 16  # n^-16 of the width is far below a cell, unless n is tiny
+_FEW = 4
 _SLACK = 1e-9  # of a cell: rounding must not push a root into its neighbor
 
 
@@ -35,7 +37,10 @@ def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
     sizes = np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0)
     widths = N_CELLS / np.cumprod(np.concatenate([[1.0], sizes]))
     edges = np.zeros(N_CELLS + 1, np.int64)
-    touch_cells(unit.paths, widths, _SLACK, edges)
+    touch: Any = touch_cells
+    if len(unit) <= _FEW:  # a run must not wait for a compiler at its start
+        touch = touch.in_python
+    touch(unit.paths, widths, _SLACK, edges)
     return edges.cumsum()[:-1] > 0
 
 

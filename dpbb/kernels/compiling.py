@@ -15,10 +15,13 @@ import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+
+from dpbb.kernels.compile_process import compile_elsewhere
 
 logger = logging.getLogger(__name__)
 
@@ -51,16 +54,30 @@ def entry(function: Kernel) -> Kernel:
 
     The key of the cache holds a checksum of the sources in ``dpbb.kernels``, beside the
     function and, if its first argument is a model or has one as its attribute
-    ``model``, beside the class of that model.
+    ``model``, beside the class of that model. Another process compiles, see
+    ``dpbb.kernels.compile_process``.
     """
+    return _entry(function, compiles_here=False)
 
+
+def quick_entry(function: Kernel) -> Kernel:
+    """As ``entry``, for what compiles in less time than another process starts.
+
+    The attribute ``in_python`` does the same without compiling, slowly.
+    """
+    return _entry(function, compiles_here=True)
+
+
+def _entry(function: Kernel, *, compiles_here: bool) -> Kernel:
     @cache
     def compiled_for(model: type | None) -> Callable[..., Any]:
         beside = [Path(function.__code__.co_filename).parent]
         if model is not None:
             beside.append(Path(inspect.getfile(model)).parent)
-        version = source_digest(*beside)
-        return compiled(function, version=version)
+        kernel = compiled(function, version=source_digest(*beside))
+        if not compiles_here:
+            _compile_elsewhere_first(kernel, function, model)
+        return kernel
 
     def call(first: Any, *others: Any) -> Any:
         model = getattr(first, "model", first)
@@ -68,7 +85,31 @@ def entry(function: Kernel) -> Kernel:
         return kernel(first, *others)
 
     call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.compiled_for = compiled_for  # type: ignore[attr-defined]
+    call.in_python = function  # type: ignore[attr-defined]
     return cast("Kernel", call)
+
+
+def _compile_elsewhere_first(
+    kernel: Any, function: Callable[..., Any], model: type | None
+) -> None:
+    """Have what is not in the cache compiled by another process, then load it."""
+    cache, compile_here = kernel._cache, kernel.compile
+    kernel.compile_here = compile_here
+    lock = Lock()  # Numba's index of a function is not made for two writers
+
+    def is_known(signature: Any) -> bool:
+        key = cache._index_key(signature, kernel.targetctx.codegen())
+        return signature in kernel.overloads or key in cache._cache_file._load_index()
+
+    def compile_signature(signature: Any) -> Any:
+        with lock:
+            if hasattr(cache, "_cache_file") and not is_known(signature):
+                name = function.__name__
+                compile_elsewhere(function.__module__, name, model, signature)
+        return compile_here(signature)
+
+    kernel.compile = compile_signature
 
 
 def source_digest(*folders: Path) -> int:

@@ -81,11 +81,15 @@ class RunHere:
 
     def _over(self, most_s: float) -> bool:
         """Wait so long for the end, and look at the limits, as the seat may compile."""
-        if wait([self._exploring], most_s).done:
-            return True
-        with self._lock:
-            self._coordinator.tick(time.monotonic())
-        return self._coordinator.finished
+        until = time.monotonic() + most_s
+        while True:
+            with self._lock:
+                self._coordinator.tick(time.monotonic())
+            left = until - time.monotonic()
+            if self._coordinator.finished or left <= 0:
+                return self._coordinator.finished
+            if wait([self._exploring], min(left, END_S)).done:
+                return True
 
     def stop(self) -> None:
         """End the run soon."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.compiling import int64, quick_entry
 from dpbb.tree.packing import Narrow, Packed
 
 FINE, OUT_OF_ORDER, OUT_OF_RANGE = range(3)
@@ -20,7 +20,7 @@ LONGEST = 1 << 16
 """No path is longer."""
 
 
-@entry
+@quick_entry
 def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
     """Check order and digits of paths; sum up their trailing zero digits.
 
@@ -53,7 +53,7 @@ def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
     return FINE, 0, total
 
 
-@entry
+@quick_entry
 def find_homes(paths: Packed, others: Packed, homes: NDArray[np.int64]) -> None:
     """Say for every path which of some others it is, or lies below.
 
@@ -110,7 +110,7 @@ def find_homes(paths: Packed, others: Packed, homes: NDArray[np.int64]) -> None:
             take, take_other = True, False
 
 
-@entry
+@quick_entry
 def touch_cells(
     paths: Packed, widths: NDArray[np.float64], slack: float, edges: NDArray[np.int64]
 ) -> None:
@@ -144,7 +144,7 @@ def touch_cells(
         edges[last + 1] -= 1
 
 
-@entry
+@quick_entry
 def spread(paths: Packed, digits: NDArray[np.uint16]) -> None:
     """Write paths as a table of digits, padded with zeros.
 
@@ -166,7 +166,7 @@ def spread(paths: Packed, digits: NDArray[np.uint16]) -> None:
             digits[row, level] = 0
 
 
-@entry
+@quick_entry
 def gather(
     depths: Narrow, digits: NDArray[np.uint16], shared: Narrow, tails: Narrow
 ) -> int:
@@ -193,7 +193,7 @@ def gather(
     return int(at)
 
 
-@entry
+@quick_entry
 def select(
     paths: Packed, rows: NDArray[np.int64], taken_shared: Narrow, taken_tails: Narrow
 ) -> int:
@@ -228,7 +228,7 @@ def select(
     return int(filled)
 
 
-@entry
+@quick_entry
 def merge(paths: Packed, others: Packed, both: Packed) -> int:
     """Put two sets of paths in order; return the length of their tails.
 

@@ -132,3 +132,38 @@ def test_a_change_of_a_model_compiles_what_is_made_of_it_anew(tmp_path):
     assert run(MODEL) == ["5", "0"]
     assert run(MODEL) == ["5", "1"]
     assert run(MODEL.replace("* 1", "* 7")) == ["35", "0"]
+
+
+LONG_COMPILATION = """
+import threading, time
+from numba.core.compiler_lock import global_compiler_lock
+import numpy as np
+from dpbb.flowshop.heuristics.chains import load, iterate
+from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.instance import FlowShopInstance
+
+search = Search(FlowShopInstance("some", np.ones((4, 2), int)), 0)
+start = improve(search, None, range(4), "given")
+thread = threading.Thread(target=load, args=(search, start))
+thread.start()
+longest = 0.0
+while thread.is_alive():
+    begin = time.monotonic()
+    with global_compiler_lock:
+        longest = max(longest, time.monotonic() - begin)
+    thread.join(0.01)
+kernel = iterate.compiled_for(None)
+print(longest, sum(kernel.stats.cache_misses.values()))
+"""
+
+
+def test_a_kernel_is_compiled_by_another_process(tmp_path):
+    """Else whoever calls any kernel for the first time would wait for its end."""
+    environ = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", LONG_COMPILATION]
+    told = subprocess.run(  # noqa: S603
+        command, env=environ, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    longest, misses = told.stdout.split()
+    assert (float(longest) < 3.0, misses) == (True, "0")

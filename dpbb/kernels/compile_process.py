@@ -1,0 +1,102 @@
+"""Compilation in a process of its own, which fills Numba's cache on disk.
+
+Numba compiles under one lock, and nothing interrupts it. Where a thread of this process
+compiled an engine for ten seconds, every other thread that calls a kernel for the first
+time would wait for it, whatever the time limit. Another process can be left alone, and
+two of them compile at the same time.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from importlib import import_module
+from typing import Any
+
+from dpbb.own_process import command_of
+
+IDLE_S = 10.0
+"""A process ends after so long without a request, and with the one that started it."""
+
+_idle: list[Any] = []
+
+
+def compile_elsewhere(
+    module: str, name: str, model: type | None, signature: Any
+) -> None:
+    """Have a signature compiled into the cache; returns when it was tried.
+
+    Never an error: what is not in the cache then is compiled here, and raises here.
+
+    Parameters
+    ----------
+    module, name
+        Where an ``entry`` is.
+    model
+        As ``entry.compiled_for`` takes it.
+    signature
+        As Numba's ``Dispatcher.compile`` takes it.
+    """
+    try:
+        request = pickle.dumps((module, name, model, signature))
+    except Exception:  # noqa: BLE001 (such as a class of a function)
+        return
+    process: Any = None
+    while process is None or process.poll() is not None:
+        process = _idle.pop() if _idle else _start()
+    try:
+        process.stdin.write(len(request).to_bytes(4, "big") + request)
+        process.stdin.flush()
+        answered = process.stdout.read(1)
+    except OSError:
+        answered = b""
+    except BaseException:  # such as KeyboardInterrupt
+        process.kill()
+        raise
+    if answered:
+        _idle.append(process)
+    else:
+        process.kill()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """Start a process, which Ctrl-C does not reach: its end is that of its input."""
+    return subprocess.Popen(  # noqa: S603 - our own module
+        command_of(__name__, paths=sys.path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def main() -> None:
+    """Compile what is asked for, until the input ends."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # nothing that is printed is an answer
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+    while True:
+        try:
+            request = requests.get(timeout=IDLE_S)
+        except queue.Empty:
+            os._exit(0)
+        with contextlib.suppress(Exception):
+            module, name, model, signature = pickle.loads(request)  # noqa: S301
+            entry = getattr(import_module(module), name)
+            entry.compiled_for(model).compile_here(signature)
+        answers.write(b"1")
+
+
+def _listen(requests: queue.SimpleQueue[bytes]) -> None:
+    """Pass on what is asked for; at the end of input the process ends at once."""
+    while size := sys.stdin.buffer.read(4):
+        requests.put(sys.stdin.buffer.read(int.from_bytes(size, "big")))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
