@@ -10,7 +10,6 @@ import pytest
 import dpbb
 from dpbb.estimation.estimating import estimate
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.heuristics import HEURISTICS
 from dpbb.options import LB1, SolveOptions, TreeOptions
 from dpbb.problem import Beginning, BesideSearch, StartSearch
@@ -18,6 +17,7 @@ from dpbb.proof import checker
 from dpbb.proof.verify import verify
 from dpbb.tree.branching import tree_of
 from tests.largest import WHERE, largest, shops
+from tests.node_bounds import Nodes
 from tests.oracle import TinyFlowShop, makespan, naive_tree, random_nodes
 from tests.parity.subject import shop_of
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,36 +37,17 @@ MOST_STEPS = 2_000_000
 """Pairs of machines times jobs of the largest shops whose root has its LB2 computed."""
 
 
-class Pairs(StrEnum):
-    """Which pairs of machines LB2 looks at."""
-
-    ALL = "all"
-    """Each, m (m - 1) / 2 of them: the strongest."""
-    ADJACENT = "adjacent"
-    """Machines that follow each other, m - 1 (Nabeshima 1967)."""
-    LAST = "last"
-    """Each machine with the last one, m - 1 (Lageweg and others 1978)."""
-
-
 def machine_pairs(
-    n_machines: int, which: str | Sequence[Sequence[int]] = Pairs.ALL
+    n_machines: int, which: Sequence[Sequence[int]] | None = None
 ) -> NDArray[np.intp]:
     """Return pairs of machines, shape (n_pairs, 2).
 
-    ``which``: one of ``Pairs``, or the pairs (u, v) themselves, u < v: each once.
+    ``which``: pairs (u, v), u < v, each once; default: all.
 
-    OptionError: neither.
+    OptionError: they are none.
     """
-    if isinstance(which, str):
-        if which not in tuple(Pairs):
-            known = ", ".join(Pairs)
-            raise OptionError(f"pairs: expected {known} or pairs, got {shown(which)}")
-        every = [(u, v) for u in range(n_machines) for v in range(u + 1, n_machines)]
-        if which == Pairs.ADJACENT:
-            every = [(u, v) for u, v in every if v == u + 1]
-        elif which == Pairs.LAST:
-            every = [(u, v) for u, v in every if v == n_machines - 1]
-        return np.array(every, np.intp).reshape(-1, 2)
+    if which is None:
+        return np.array([*combinations(range(n_machines), 2)], np.intp).reshape(-1, 2)
     try:
         given = np.asarray(which)
     except ValueError:
@@ -120,39 +101,6 @@ class JohnsonTables:
         return cls(
             pairs, order, first[rows, order], lag[rows, order], second[rows, order]
         )
-
-
-def pair_bounds(
-    tables: JohnsonTables,
-    heads: NDArray[np.int64],
-    tails: NDArray[np.int64],
-    unscheduled: NDArray[np.bool_],
-) -> NDArray[np.int64]:
-    """Two-machine bounds of nodes, by the definition.
-
-    Parameters
-    ----------
-    heads, tails : ndarray of int64, shape (r, n_machines)
-        When the unscheduled jobs can begin on each machine, and what follows them.
-    unscheduled : ndarray of bool, shape (r, n_jobs)
-
-    Returns
-    -------
-    ndarray of int64, shape (r, n_pairs)
-        Of a node without unscheduled jobs 0.
-    """
-    bounds = np.zeros((len(heads), len(tables.pairs)), np.int64)
-    for index, (u, v) in enumerate(tables.pairs):
-        on_first, on_second = heads[:, u].copy(), heads[:, v].copy()
-        for place, job in enumerate(tables.order[index]):
-            here = unscheduled[:, job]
-            on_first[here] += tables.first[index, place]
-            ready = on_first[here] + tables.lag[index, place]
-            on_second[here] = np.maximum(on_second[here], ready)
-            on_second[here] += tables.second[index, place]
-        some = unscheduled.any(axis=1)
-        bounds[some, index] = on_second[some] + tails[some, v]
-    return bounds
 
 
 def spans_without(tables: JohnsonTables, jobs: NDArray[np.intp]) -> NDArray[np.int64]:

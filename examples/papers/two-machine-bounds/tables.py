@@ -39,7 +39,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.cores import physical_cores
-from dpbb.kernels.nvrtc import has_gpu, require_gpu
+from dpbb.kernels.nvrtc import has_gpu
 from dpbb.kernels.pool_models import Nodes
 from dpbb.options import BranchingRule, Offload, Selection, TreeOptions, Tuning
 from dpbb.problem import HasBounds, Problem, with_bound
@@ -150,7 +150,6 @@ def rate_of(work, repeat, synchronize=lambda: None):
 
 def bounds(args: argparse.Namespace) -> bool:
     """Print rates by class, way and pool; whether all bounds are equal."""
-    cupy = require_gpu() if has_gpu() else None
     exact = True
     print_head("size", "how", "pool", "bounds/s", "times a core", "papers")
     for size in args.sizes:
@@ -180,9 +179,8 @@ def bounds(args: argparse.Namespace) -> bool:
             mine = found[0][: -(-COMPARED // (4 * threads))]
             exact &= np.array_equal(mine, expected[:: 4 * threads][: len(mine)])
             say(f"{threads} cores, SIMD", "", max(args.pools), seconds)
-        if cupy is not None:
+        if has_gpu():
             exact &= _offloaded(args, model, nodes, expected, say)
-            exact &= _resident(args, cupy, shop, nodes, expected, say)
     return exact
 
 
@@ -203,22 +201,6 @@ def _offloaded(args, model, nodes, expected, say) -> bool:
         (_, _, _, count), seconds = rate_of(work, args.repeat)
         say("GPU, parents", pool, count, seconds)
     return exact
-
-
-def _resident(args, cupy, shop, nodes, expected, say) -> bool:
-    """Bound nodes that are on the GPU; on an empty side its heads are others."""
-    from dpbb.flowshop.bounds.batch_gpu import GpuNodes
-    from dpbb.flowshop.bounds.lb2 import machine_pairs
-
-    batch = GpuNodes(shop, machine_pairs(shop.n_machines))
-    kinds = zip(nodes, (np.uint16, np.int32, np.int32), strict=True)
-    there = [cupy.asarray(part.astype(kind)) for part, kind in kinds]
-    work = partial(batch.bounds, *there, strong=False)
-    found, seconds = rate_of(work, args.repeat, cupy.cuda.Device().synchronize)
-    say("GPU, nodes that are there", "", len(nodes.rows), seconds)
-    both = (nodes.front > 0) & (nodes.back > 0)
-    whole = both[: len(expected)]
-    return np.array_equal(found.get()[: len(expected)][whole], expected[whole])
 
 
 # -- parts of trees -------------------------------------------------------------------

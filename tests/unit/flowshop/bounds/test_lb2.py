@@ -1,4 +1,5 @@
 import csv
+import json
 from itertools import permutations
 
 import numpy as np
@@ -11,15 +12,14 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.lb2 import (
     JohnsonTables,
-    Pairs,
     TwoMachineBounds,
     machine_pairs,
-    pair_bounds,
     spans_without,
 )
-from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.taillard import taillard_instance
 from tests import oracle
+from tests.conftest import GOLDEN
+from tests.node_bounds import Nodes, pair_bounds
 from tests.oracle import makespan
 
 
@@ -31,20 +31,16 @@ def root_bound(times):
     return FlowShopProblem(FlowShopInstance("shop", times)).least_cost
 
 
-def test_pairs_by_name():
+def test_pairs_of_machines():
     assert machine_pairs(4).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    assert machine_pairs(4, "adjacent").tolist() == [[0, 1], [1, 2], [2, 3]]
-    assert machine_pairs(4, Pairs.LAST).tolist() == [[0, 3], [1, 3], [2, 3]]
     assert machine_pairs(4, ((1, 3), (0, 1))).tolist() == [[1, 3], [0, 1]]
-    for which in Pairs:
-        assert machine_pairs(1, which).shape == (0, 2)
-    assert machine_pairs(3, ()).shape == (0, 2)
+    assert machine_pairs(1).shape == machine_pairs(3, ()).shape == (0, 2)
 
 
 @pytest.mark.parametrize(
     ("which", "words"),
     [
-        ("some", "expected all, adjacent, last or pairs, got 'some'"),
+        ("some", "expected pairs of machines, got 'some'"),
         ([(0, 1, 2)], "expected pairs of machines"),
         ([(0, 1), (2,)], "expected pairs of machines"),
         ([(0.0, 1.0)], "expected pairs of machines"),
@@ -176,3 +172,48 @@ def test_of_shops_that_are_too_large_lb1_is_enough(monkeypatch):
     assert root_bound(times) == lb1.root_bound(times) == 1232
     monkeypatch.setattr(lb2, "MOST_STEPS", 200)
     assert root_bound(times) == 1278
+
+
+def one_node(times, order, d1, d2, *, form):
+    return Nodes.of(times, np.array([order]), np.array([d1]), np.array([d2]), form=form)
+
+
+@given(oracle.problems(max_jobs=6), st.data())
+def test_lb2_lies_between_lb1_and_the_best_completion(tiny, data):
+    """With zeros, equal times, one and two machines."""
+    times = np.array(tiny.times)
+    n_jobs, n_machines = times.shape
+    order = data.draw(st.permutations(range(n_jobs)))
+    d1 = data.draw(st.integers(0, n_jobs))
+    d2 = data.draw(st.integers(0, n_jobs - d1))
+    end = n_jobs - d2
+    best = min(
+        makespan(times, (*order[:d1], *middle, *order[end:]))
+        for middle in permutations(order[d1:end])
+    )
+    loose = one_node(times, order, d1, d2, form="tree")
+    tight = one_node(times, order, d1, d2, form="strong")
+    assert (loose.heads <= tight.heads).all()
+    assert (loose.tails <= tight.tails).all()
+    for nodes in (loose, tight):
+        every = JohnsonTables.of(times, machine_pairs(n_machines))
+        strongest = nodes.lb2(every)
+        assert nodes.lb1() <= strongest <= best
+        if d1 + d2 == n_jobs:
+            assert nodes.lb1() == best
+        if n_machines == 2 and d1 == d2 == 0:
+            assert strongest == best
+
+
+def test_bounds_equal_the_golden_ones():
+    """Golden values take minima over the unscheduled jobs on an empty side."""
+    golden = json.loads((GOLDEN / "bounds_tabu_jobshop.json").read_text())
+    assert len(golden["lb"]) == 48
+    for node in golden["lb"]:
+        times = taillard_instance(node["inst"]).times
+        tables = JohnsonTables.of(times, machine_pairs(times.shape[1]))
+        for form in ("plain", "strong"):
+            place = node["prmu"], node["d1"], node["d2"]
+            found = one_node(times, *place, form=form)
+            assert found.lb1() == node[f"lb1_{form}"]
+            assert found.lb2(tables) == node[f"lb2_{form}"]

@@ -1,4 +1,4 @@
-"""Bounds of any partial schedules in NumPy: the oracle of ``batch``.
+"""Bounds of any partial schedules in NumPy, by their definition.
 
 A node is a permutation with the number of jobs that are fixed at its front and at its
 back; those between are unscheduled.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, pair_bounds
+from dpbb.flowshop.bounds.lb2 import JohnsonTables
 from dpbb.flowshop.makespan import append_job, prepend_job
 
 
@@ -41,9 +41,13 @@ class Nodes:
         d1: NDArray[np.intp],
         d2: NDArray[np.intp],
         *,
-        strong: bool = False,
+        form: str = "tree",
     ) -> Nodes:
-        """Return the nodes of permutations; parameters as in ``batch.lb2``."""
+        """Return the nodes of permutations; parameters as in ``batch.lb2``.
+
+        On an empty side heads (tails) are the least of all jobs (``"tree"``) or of the
+        unscheduled ones (``"plain"``); ``"strong"``: of these on both sides.
+        """
         n_jobs, n_machines = times.shape
         heads, tails, remain = (
             np.zeros((len(permutations), n_machines), np.int64) for _ in range(3)
@@ -55,10 +59,11 @@ class Nodes:
                 heads[i] = append_job(heads[i], times[job])
             for job in order[n_jobs - d2[i] :][::-1]:
                 tails[i] = prepend_job(tails[i], times[job])
-            if len(jobs) and (strong or d1[i] == 0):
-                heads[i] = _least_begin(heads[i], times[jobs])
-            if len(jobs) and (strong or d2[i] == 0):
-                tails[i] = _least_begin(tails[i][::-1], times[jobs][:, ::-1])[::-1]
+            some = times if form == "tree" else times[jobs]
+            if len(jobs) and (form == "strong" or d1[i] == 0):
+                heads[i] = _least_begin(heads[i], some)
+            if len(jobs) and (form == "strong" or d2[i] == 0):
+                tails[i] = _least_begin(tails[i][::-1], some[:, ::-1])[::-1]
             remain[i] = times[jobs].sum(axis=0)
             unscheduled[i, jobs] = True
         return cls(heads, tails, remain, unscheduled)
@@ -73,6 +78,39 @@ class Nodes:
         bounds = pair_bounds(tables, self.heads, self.tails, self.unscheduled)
         found: NDArray[np.int64] = bounds.max(axis=1, initial=0)
         return np.maximum(self.lb1(), found)
+
+
+def pair_bounds(
+    tables: JohnsonTables,
+    heads: NDArray[np.int64],
+    tails: NDArray[np.int64],
+    unscheduled: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Two-machine bounds of nodes, by the definition.
+
+    Parameters
+    ----------
+    heads, tails : ndarray of int64, shape (r, n_machines)
+        When the unscheduled jobs can begin on each machine, and what follows them.
+    unscheduled : ndarray of bool, shape (r, n_jobs)
+
+    Returns
+    -------
+    ndarray of int64, shape (r, n_pairs)
+        Of a node without unscheduled jobs 0.
+    """
+    bounds = np.zeros((len(heads), len(tables.pairs)), np.int64)
+    for index, (u, v) in enumerate(tables.pairs):
+        on_first, on_second = heads[:, u].copy(), heads[:, v].copy()
+        for place, job in enumerate(tables.order[index]):
+            here = unscheduled[:, job]
+            on_first[here] += tables.first[index, place]
+            ready = on_first[here] + tables.lag[index, place]
+            on_second[here] = np.maximum(on_second[here], ready)
+            on_second[here] += tables.second[index, place]
+        some = unscheduled.any(axis=1)
+        bounds[some, index] = on_second[some] + tails[some, v]
+    return bounds
 
 
 def _least_begin(
