@@ -231,8 +231,8 @@ def _explore_dask(client: Client, tree: Tree) -> Done:
         outcome = opened.result()
     counts = (outcome.counters.decomposed, outcome.counters.leaves)
     seats = len(outcome.seats)
-    in_engine = outcome.explore_s / (seats * outcome.seconds)
-    return Done(counts, outcome.units, seats, in_engine)
+    in_engine = outcome.totals.explore_seconds / (seats * outcome.totals.seconds)
+    return Done(counts, outcome.totals.units, seats, in_engine)
 
 
 def _record(tree: Tree, args: argparse.Namespace, ways: list[Way]) -> dict[str, Any]:

@@ -40,8 +40,8 @@ class UnitBook:
     ahead_decomposed: int = 0  # of light reports, beyond the ledger
     ahead_leaves: int = 0
     engine_nodes: dict[str, int] = field(default_factory=dict)  # since the resume
-    explore_s: float = 0.0  # of ended leases
-    gpu_s: float = 0.0  # of those, on GPUs
+    explore_seconds: float = 0.0  # of ended leases
+    gpu_seconds: float = 0.0  # of those, on GPUs
     energy_j: float | None = None  # of ended leases on devices that say
     journal: Journal | None = None  # for a certificate
     ub: Callable[[], int] = lambda: 0  # the run's, now
@@ -282,9 +282,9 @@ class UnitBook:
                 self.journal.ended(unit.lease, self.ub(), finished=finished)
             self._forget_ahead(unit.lease)
             self.count_nodes(unit.lease, -unit.lease.nodes_since_full)
-            self.explore_s += unit.lease.explore_s
+            self.explore_seconds += unit.lease.explore_s
             if unit.lease.seat.seat.device.kind == "cuda":
-                self.gpu_s += unit.lease.explore_s
+                self.gpu_seconds += unit.lease.explore_s
             if unit.lease.energy_j is not None:
                 self.energy_j = (self.energy_j or 0.0) + unit.lease.energy_j
             del self.leases[unit.lease.id]

@@ -21,7 +21,7 @@ from dpbb.coordination.optima import FoundOptima
 from dpbb.coordination.units import Unit
 from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.problem import Problem, cost_of
-from dpbb.result import Improvement
+from dpbb.result import Improvement, Totals
 from dpbb.tree.counters import Counters, closed_leaves, decomposed_nodes
 from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit
@@ -72,12 +72,10 @@ class Checkpoint:
         The ledger.
     units
         The open units; empty at the end of a run that was exhausted.
-    seconds
-        How long the run has taken so far, resumed parts together.
+    totals
+        What the run took so far, with the ledger's nodes.
     covered_s
         What was explored until then, in such seconds, is in it, whatever the seat.
-    explore_s, gpu_s, energy_j, donations, requeues, made
-        See ``Outcome``.
     seats
         Seats that ever leased a unit, with their engine.
     error
@@ -97,18 +95,12 @@ class Checkpoint:
     n_optima: int
     counters: Counters
     units: tuple[SavedUnit, ...]
-    seconds: float
+    totals: Totals
     covered_s: float
-    explore_s: float
-    energy_j: float | None
-    donations: int
-    requeues: int
-    made: int
     seats: Mapping[SeatId, str]
     error: str | None = None
     journal: Journal | None = None
     first_optimum: int = 0
-    gpu_s: float = 0.0
     left_s: float | None = None
 
     @property
@@ -238,5 +230,5 @@ def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
         jobs = jobs_of(spec.problem, spec.permutation)
         value = cost_of(spec.problem, jobs)
         if incumbent.value is None or value < incumbent.value:
-            incumbent.improve(value, jobs, "initial", saved.seconds)
+            incumbent.improve(value, jobs, "initial", saved.totals.seconds)
     return incumbent

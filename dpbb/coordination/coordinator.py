@@ -78,7 +78,7 @@ class Coordinator:
     def __init__(
         self, spec: RunSpec, *, now: float, saved: Checkpoint | None = None
     ) -> None:
-        opened = now if saved is None else now - saved.seconds
+        opened = now if saved is None else now - saved.totals.seconds
         events = EventLog(opened)
         work = Dispatcher(spec, events)
         if saved is None:
@@ -107,7 +107,7 @@ class Coordinator:
             whole = WorkUnit.whole(spec.problem.n_jobs)
             book.make(whole, root_bound(spec.problem), fresh=True)
         else:
-            run.donations = saved.donations
+            run.donations = saved.totals.donations
             work.restore(saved)
             book.check_partition()
             events.add(now, "resumed", f"{len(saved.units)} units of a checkpoint")

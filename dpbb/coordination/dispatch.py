@@ -47,11 +47,15 @@ class Dispatcher:
         book = self.book
         book.counters = saved.counters
         book.closed_leaves = saved.counters.closed_leaves
-        book.explore_s, book.gpu_s = saved.explore_s, saved.gpu_s
-        book.energy_j = saved.energy_j
-        self.requeues = saved.requeues
+        totals = saved.totals
+        book.explore_seconds, book.gpu_seconds = (
+            totals.explore_seconds,
+            totals.gpu_seconds,
+        )
+        book.energy_j = totals.energy_j
+        self.requeues = totals.requeues
         self.used_seats = dict(saved.seats)
-        book.made = saved.made
+        book.made = totals.units
         attempts = {} if saved.journal is None else saved.journal.attempts()
         for unit in saved.units:
             roots = unit.open_roots

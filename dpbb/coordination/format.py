@@ -50,7 +50,7 @@ from dpbb.options import (
 )
 from dpbb.problem import Problem, Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
-from dpbb.result import Improvement
+from dpbb.result import Improvement, Totals
 from dpbb.text.labels import Names, names_of
 from dpbb.tree.branching import refusal
 from dpbb.tree.counters import Counters
@@ -152,16 +152,16 @@ def encode_header(
             "closed": saved.counters.closed.tolist(),
         },
         "totals": {
-            "seconds": saved.seconds,
+            "seconds": saved.totals.seconds,
             "covered_s": saved.covered_s,
-            "explore_s": saved.explore_s,
-            "energy_j": saved.energy_j,
-            "donations": saved.donations,
-            "requeues": saved.requeues,
-            "made": saved.made,
+            "explore_s": saved.totals.explore_seconds,
+            "energy_j": saved.totals.energy_j,
+            "donations": saved.totals.donations,
+            "requeues": saved.totals.requeues,
+            "made": saved.totals.units,
             "left_s": saved.left_s,
         },
-        "gpu_s": saved.gpu_s,
+        "gpu_s": saved.totals.gpu_seconds,
         "seats": dict(saved.seats),
         "error": saved.error,
         "codec": CODEC,
@@ -348,6 +348,7 @@ def _decode(
         what = f"{name}: {JOURNAL}"
         content = section_of(header["extras"][JOURNAL], what, MOST_JOURNAL_BYTES)
         journal = Journal.from_json(found.n_jobs, json.loads(content))
+    took = header["totals"]
     saved = Checkpoint(
         spec=spec,
         cutoff=incumbent["cutoff"],
@@ -364,12 +365,23 @@ def _decode(
             ledger["decomposed"], ledger["leaves"], np.array(ledger["closed"], np.int64)
         ),
         units=tuple(units),
-        gpu_s=header.get("gpu_s", _gpu_s_of_older(header)),
         seats={SeatId(seat): engine for seat, engine in header["seats"].items()},
         error=header["error"],
         journal=journal,
+        totals=Totals(
+            decomposed=ledger["decomposed"],
+            leaves=ledger["leaves"],
+            seconds=took["seconds"],
+            explore_seconds=took["explore_s"],
+            gpu_seconds=header.get("gpu_s", _gpu_s_of_older(header)),
+            energy_j=took["energy_j"],
+            units=took["made"],
+            donations=took["donations"],
+            requeues=took["requeues"],
+        ),
         # of schemas 1 and 2, which did not say it
-        **{"covered_s": header["totals"]["seconds"], **header["totals"]},
+        covered_s=took.get("covered_s", took["seconds"]),
+        left_s=took.get("left_s"),
     )
     try:
         saved.check()

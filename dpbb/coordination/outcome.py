@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.optima import Optima
-from dpbb.result import Improvement, Termination
+from dpbb.result import Improvement, Termination, Totals
 from dpbb.tree.counters import Counters
 
 
@@ -28,16 +28,10 @@ class Outcome:
     counters
         The ledger's, exact by I4 and I5; at a stop also nodes of seats that have not
         said what remains (``answers.LISTED_AT_STOP``), which ``closed`` leaves out.
+    totals
+        The same nodes, and what they took.
     trajectory
         Incumbents in the order of discovery.
-    seconds
-        From the opening of the run to its end.
-    explore_s, gpu_s
-        Sum over the leases of the time in the engine; that of GPUs alone.
-    energy_j
-        Sum over the leases of what their devices used; None if none of them says.
-    donations, requeues, units
-        Donations taken, leases lost with their seat or task, units ever made.
     seats
         Seats that ever leased a unit, in the order of their first lease.
     optima
@@ -59,20 +53,14 @@ class Outcome:
     ub: int
     lower_bound: int
     counters: Counters
+    totals: Totals
     trajectory: tuple[Improvement, ...]
-    seconds: float
-    explore_s: float
-    donations: int
-    requeues: int
-    units: int
     seats: tuple[str, ...]
     optima: Optima | None = None
     n_optima: int = 0
     error: str | None = None
     engines: tuple[str, ...] = ()
     journal: Journal | None = None
-    energy_j: float | None = None
-    gpu_s: float = 0.0
 
     @property
     def n_bytes(self) -> int:

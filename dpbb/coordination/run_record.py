@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
 from dpbb.problem import objective_of, whole_of
-from dpbb.result import Termination
+from dpbb.result import Termination, Totals
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 
@@ -116,24 +116,27 @@ class RunRecord:
             ledger.closed,
         )
 
-    @property
-    def energy_j(self) -> float | None:
-        """Joules of all leases so far; None if no device says."""
-        leases = self.work.book.leases.values()
-        used = [self.work.book.energy_j, *(lease.energy_j for lease in leases)]
-        known = [joules for joules in used if joules is not None]
-        return sum(known) if known else None
+    def totals(self, now: float, nodes: Counters | None = None) -> Totals:
+        """Return what the run took, leases included as of their last reports.
 
-    @property
-    def _gpu_s(self) -> float:
-        """Seconds of all leases on GPUs so far."""
+        ``nodes``: those to be named; None: all, light reports included.
+        """
         book = self.work.book
-        going = sum(
-            lease.explore_s
-            for lease in book.leases.values()
-            if lease.seat.seat.device.kind == "cuda"
+        leases = book.leases.values()
+        gpus = [one for one in leases if one.seat.seat.device.kind == "cuda"]
+        used = [book.energy_j, *(lease.energy_j for lease in leases)]
+        known = [joules for joules in used if joules is not None]
+        return Totals(
+            decomposed=self.decomposed if nodes is None else nodes.decomposed,
+            leaves=self.leaves if nodes is None else nodes.leaves,
+            seconds=self.seconds(now),
+            explore_seconds=book.explore_seconds + sum(x.explore_s for x in leases),
+            gpu_seconds=book.gpu_seconds + sum(one.explore_s for one in gpus),
+            energy_j=sum(known) if known else None,
+            units=book.made,
+            donations=self.donations,
+            requeues=self.work.requeues,
         )
-        return book.gpu_s + going
 
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
@@ -177,7 +180,7 @@ class RunRecord:
         """Return the run as it is now, for people and programs."""
         book, incumbent = self.work.book, self.incumbent
         until = now if self.ended is None else self.ended
-        decomposed, leaves = self.decomposed, self.leaves
+        totals = self.totals(now)
         # what people were told before the tree, whose own bound may be the weaker one
         before = self.spec.root_bound
         bound = self.lower_bound if before is None else max(self.lower_bound, before)
@@ -185,7 +188,6 @@ class RunRecord:
             run_id=self.spec.run_id,
             instance=self.spec.instance,
             state=self.state,
-            seconds=until - self.opened,
             value=incumbent.value,
             permutation=None
             if incumbent.permutation is None
@@ -193,29 +195,23 @@ class RunRecord:
             ub=incumbent.ub,
             lower_bound=bound,
             gap=_gap(incumbent.value, bound),
-            decomposed=decomposed,
-            leaves=leaves,
-            nodes_per_second=self.meter.rate(until, decomposed + leaves),
+            nodes_per_second=self.meter.rate(until, totals.nodes),
             explored=_share(book.closed_leaves, n_leaves(self.spec.problem.n_jobs)),
             waiting=len(book.waiting),
             leased=len(book.units) - len(book.waiting),
             open_roots=sum(unit.open_roots for unit in book.units.values()),
-            donations=self.donations,
-            requeues=self.work.requeues,
             seats=self._seat_snapshots(now),
             trajectory=tuple(incumbent.trajectory),
             spans=book.span_map.spans(),
             events=self.events.latest(),
             termination=None if self.termination is None else self.termination.value,
             error=self.error,
-            made=book.made,
             closed=tuple(book.counters.closed.tolist()),
             seats_lost=self.work.seats_lost,
             engine_nodes=tuple(book.engine_nodes.items()),
             objective=objective_of(self.spec.problem),
             waits_for=self._compiling(now),
-            energy_j=self.energy_j,
-            gpu_s=self._gpu_s,
+            **asdict(totals),
         )
 
     def checkpoint(self, now: float) -> Checkpoint:
@@ -238,14 +234,8 @@ class RunRecord:
             first_optimum=0 if optima is None else optima.first,
             counters=book.counters,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
-            seconds=self.seconds(now),
+            totals=self.totals(now, book.counters),
             covered_s=self.seconds(min([now, *(_safe_at(x, now) for x in leases)])),
-            explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
-            gpu_s=self._gpu_s,
-            energy_j=self.energy_j,
-            donations=self.donations,
-            requeues=self.work.requeues,
-            made=book.made,
             seats=dict(self.work.used_seats),
             error=self.error,
             journal=journal,
@@ -269,13 +259,7 @@ class RunRecord:
             else self.lower_bound,
             counters=self.explored,
             trajectory=tuple(incumbent.trajectory),
-            seconds=self.ended - self.opened,
-            explore_s=book.explore_s,
-            gpu_s=book.gpu_s,
-            energy_j=book.energy_j,
-            donations=self.donations,
-            requeues=self.work.requeues,
-            units=book.made,
+            totals=self.totals(self.ended, self.explored),
             seats=tuple(self.work.used_seats),
             engines=tuple(dict.fromkeys(self.work.used_seats.values())),
             optima=incumbent.optima() if self.spec.options.all_optima else None,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dpbb.result import Improvement, Termination
+from dpbb.result import Improvement, Termination, Totals
 
 WAITING_S = 1.0
 """People are told what they wait for when it takes so long."""
@@ -146,8 +146,8 @@ class EventRecord:
         return self.seconds if self.first_s is None else self.first_s
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot(Totals):
     """A run at one moment; plain numbers and strings, safe to pickle and to show.
 
     Parameters
@@ -163,8 +163,10 @@ class Snapshot:
         Least LB over open roots at the last full reports, never above value or cutoff.
     gap
         (value - lower_bound) / value; None without an incumbent.
-    decomposed, leaves
-        Nodes so far; while running, light reports included; at the end the ledger's.
+    decomposed, leaves, explore_seconds, gpu_seconds, energy_j
+        See ``Totals``; while running, light reports included; at the end the ledger's.
+    units, donations, requeues
+        See ``Totals``.
     nodes_per_second
         Decomposed nodes and leaves a second over the last few seconds.
     explored
@@ -181,8 +183,6 @@ class Snapshot:
         ones one by one, and none that is not counted in one of them.
     checkpoint
         State of the checkpoints; None when the run writes none.
-    made
-        Units made so far: cut, donated or from the start.
     seats_lost
         Seats that went away with their workers since the run was opened, or resumed
         for the last time; those that another run got are not among them.
@@ -207,10 +207,6 @@ class Snapshot:
     shares_with
         Other runs, by the names of their instances, with which it takes turns on fewer
         seats than there are runs.
-    energy_j
-        Joules that the devices used, as of the last full reports; None if none says.
-    gpu_s
-        Seconds that GPUs have explored, all together, resumed parts included.
     submitter
         Who opened it, on which host, with which dpbb; empty where nobody said so.
     """
@@ -218,21 +214,16 @@ class Snapshot:
     run_id: str
     instance: str
     state: RunState
-    seconds: float
     value: int | None
     permutation: tuple[int, ...] | None
     ub: int
     lower_bound: int | None
     gap: float | None
-    decomposed: int
-    leaves: int
     nodes_per_second: float
     explored: float
     waiting: int
     leased: int
     open_roots: int
-    donations: int
-    requeues: int
     seats: tuple[SeatSnapshot, ...] = ()
     trajectory: tuple[Improvement, ...] = ()
     spans: tuple[tuple[float, float, str], ...] = ()
@@ -240,7 +231,6 @@ class Snapshot:
     termination: str | None = None
     error: str | None = None
     checkpoint: CheckpointSnapshot | None = None
-    made: int = 0
     closed: tuple[int, ...] = ()
     estimate_s: float | None = None
     estimate_nodes: float | None = None
@@ -252,8 +242,6 @@ class Snapshot:
     left_nodes: tuple[float, float] | None = None
     opened_at: float | None = None
     shares_with: tuple[str, ...] = ()
-    energy_j: float | None = None
-    gpu_s: float = 0.0
     submitter: str = ""
 
     @property

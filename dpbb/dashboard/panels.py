@@ -179,7 +179,7 @@ def _distance(view: RunView) -> str:
 
 def _energy(now: Snapshot) -> Iterator[str]:
     """Energy in kWh, and the time that GPUs have worked, where there is any."""
-    hours = f"{now.gpu_s / 3600:.3g} GPU-hours" if now.gpu_s else ""
+    hours = f"{now.gpu_seconds / 3600:.3g} GPU-hours" if now.gpu_seconds else ""
     if now.energy_j is not None:
         yield tile("energy", f"{now.energy_j / 3.6e6:.3g} kWh", hours)
     elif hours:
@@ -232,7 +232,7 @@ class Counts(Panel):
         units = _line(
             ("leased", now.leased),
             ("waiting", now.waiting),
-            ("made", now.made),
+            ("made", now.units),
             ("donation" if now.donations == 1 else "donations", now.donations),
             ("lost", now.requeues),
         )

@@ -121,7 +121,7 @@ def curve_of(data: Any) -> Curve:
         known = [data.cutoff, *(unit.least_lb for unit in data.units)]
         bounds = [(0.0, min(known if value is None else [*known, value]))]
         steps, before_s = _all_steps(data)
-        end_s = before_s + data.seconds
+        end_s = before_s + data.totals.seconds
     else:
         shots = [data] if isinstance(data, Snapshot) else list(data)
         if not shots:

@@ -118,7 +118,7 @@ def _of_checkpoint(saved: Checkpoint) -> Moment:
         cells.add(state, cells_of(unit.open_roots))
     return Moment(
         saved.spec.instance,
-        saved.seconds,
+        saved.totals.seconds,
         closed_leaves(saved.counters.closed) / n_leaves(n_jobs),
         counts["waiting"],
         counts["leased"],

@@ -7,3 +7,4 @@ from dpbb.result.result import ProvedBound as ProvedBound
 from dpbb.result.result import Result as Result
 from dpbb.result.result import Status as Status
 from dpbb.result.result import Termination as Termination
+from dpbb.result.result import Totals as Totals

@@ -101,7 +101,43 @@ class ProvedBound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Totals:
+    """What exploring a tree took; of a run that was resumed, all parts together.
+
+    Parameters
+    ----------
+    decomposed, leaves
+        Explored nodes: decomposed ones, and complete permutations.
+    seconds
+        From its beginning to its end.
+    explore_seconds, gpu_seconds
+        Sum over seats of the time spent in the engine, and over GPUs alone.
+    energy_j
+        Joules that the devices used while they explored, each device counted once;
+        None if none has a meter that may be read (GPUs: NVML; processors: RAPL, for
+        the whole host). Devices without one are not in it.
+    units, donations, requeues
+        Work units made, donations of idle seats' work, and units repeated after a loss.
+    """
+
+    decomposed: int = 0
+    leaves: int = 0
+    seconds: float = 0.0
+    explore_seconds: float = 0.0
+    gpu_seconds: float = 0.0
+    energy_j: float | None = None
+    units: int = 0
+    donations: int = 0
+    requeues: int = 0
+
+    @property
+    def nodes(self) -> int:
+        """Explored nodes of both kinds."""
+        return self.decomposed + self.leaves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(Totals):
     """Outcome of a solve.
 
     Parameters
@@ -121,13 +157,8 @@ class Result:
         The whole solve: start-up, heuristics and tree.
     tree_seconds
         From the opening of the tree to its end; 0 when no tree was needed.
-    explore_seconds, gpu_seconds
-        Sum over seats of the time spent in the engine, and over GPUs alone; of a run
-        that was resumed, all parts together, as of ``energy_j``.
-    energy_j
-        Joules that the devices used while they explored, each device counted once;
-        None if none has a meter that may be read (GPUs: NVML; processors: RAPL, for
-        the whole host). Devices without one are not in it.
+    explore_seconds, gpu_seconds, energy_j, units, donations, requeues
+        See ``Totals``.
     engine, seats
         Which engine explored, and on what.
     instance, digest, n_jobs, n_machines
@@ -145,8 +176,6 @@ class Result:
     n_optima_written
         How many of them are in the file ``options.optima_file``; None if none was
         written.
-    units, donations, requeues
-        Work units explored, split off for idle seats, and repeated after a loss.
     options
         The options of the solve.
     versions
@@ -172,13 +201,7 @@ class Result:
     makespan: int | None
     lower_bound: int
     permutation: tuple[int, ...] | None
-    decomposed: int = 0
-    leaves: int = 0
-    seconds: float = 0.0
     tree_seconds: float = 0.0
-    explore_seconds: float = 0.0
-    gpu_seconds: float = 0.0
-    energy_j: float | None = None
     engine: str = "none"
     seats: tuple[str, ...] = ()
     instance: str = ""
@@ -190,9 +213,6 @@ class Result:
     optima: tuple[tuple[int, ...], ...] | None = None
     n_optima: int | None = None
     n_optima_written: int | None = None
-    units: int = 0
-    donations: int = 0
-    requeues: int = 0
     options: SolveOptions = field(default_factory=SolveOptions)
     versions: tuple[tuple[str, str], ...] = ()
     objective: str = "makespan"
@@ -233,11 +253,6 @@ class Result:
             return None
         # All processing times may be zero.
         return (self.makespan - self.lower_bound) / max(self.makespan, 1)
-
-    @property
-    def nodes(self) -> int:
-        """Explored nodes of both kinds."""
-        return self.decomposed + self.leaves
 
     @property
     def nodes_per_second(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -316,23 +316,17 @@ class Plan:
                 seconds = step.seconds + opened - self.began
                 trajectory.append(Improvement(seconds, step.value, step.source))
         optima = None if outcome.optima is None else outcome.optima.permutations
+        totals = asdict(outcome.totals)
         known: dict[str, Any] = {
-            "decomposed": outcome.counters.decomposed,
-            "leaves": outcome.counters.leaves,
-            "tree_seconds": outcome.seconds,
-            "explore_seconds": outcome.explore_s,
-            "gpu_seconds": outcome.gpu_s,
-            "energy_j": outcome.energy_j,
+            "tree_seconds": totals.pop("seconds"),
+            **totals,
             "seats": outcome.seats,
             "engine": engine,
-            "units": outcome.units,
-            "donations": outcome.donations,
-            "requeues": outcome.requeues,
             "trajectory": tuple(trajectory),
             "bounds": self.bounds,
         }
         if self.step is not None and outcome.exhausted:
-            seconds = outcome.seconds + opened - self.began
+            seconds = outcome.totals.seconds + opened - self.began
             proved = ProvedBound(seconds, outcome.lower_bound, known["decomposed"])
             known["bounds"] = (*self.bounds, proved)
         known = self.earlier.added_to(known)

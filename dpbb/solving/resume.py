@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class ResumedCall(Call):
 
     def opened(self, plan: Plan, now: float) -> float:
         """See ``Call.opened``: as if the run had never been interrupted."""
-        return now if self.run_ids else now - self._saved.seconds
+        return now if self.run_ids else now - self._saved.totals.seconds
 
     def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
         """Return the run that goes on, and its state."""
@@ -110,7 +110,7 @@ def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
         "seconds": 0.0,
         "root_bound": root_bound(spec.problem),
     }
-    opened = time.monotonic() - saved.seconds
+    opened = time.monotonic() - saved.totals.seconds
     plan = Plan.from_request(
         spec.problem, spec.instance, request, opened=opened, options=options
     )
@@ -156,18 +156,12 @@ def options_before(saved: Checkpoint) -> SolveOptions:
 def seconds_of(saved: Checkpoint) -> float:
     """Return the seconds of all trees so far, and of the heuristics before them."""
     before: float = saved.spec.request.get("seconds", 0.0)
-    return before + saved.seconds
+    return before + saved.totals.seconds
 
 
 def sums_of(saved: Checkpoint) -> dict[str, Any]:
     """Return what the call took so far, by the names of ``Result``."""
-    last = {
-        "decomposed": saved.counters.decomposed,
-        "leaves": saved.counters.leaves,
-        "explore_seconds": saved.explore_s,
-        "gpu_seconds": saved.gpu_s,
-        "energy_j": saved.energy_j,
-    }
+    last = asdict(saved.totals)
     earlier = Earlier.of_request(saved.spec.request)
     return {**earlier.added_to(last), "seconds": seconds_of(saved)}
 

@@ -54,7 +54,7 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, 
         (row,) = csv.DictReader(lines)
     assert (row["status"], row["attempts"]) == ("unknown", "1")
     nodes = saved.counters.decomposed + saved.counters.leaves
-    assert (int(row["nodes"]), float(row["seconds"])) == (nodes, saved.seconds)
+    assert (int(row["nodes"]), float(row["seconds"])) == (nodes, saved.totals.seconds)
     assert 0 < int(row["lower_bound"]) <= 2237
     ended = subprocess.run(  # noqa: S603
         command("two"), capture_output=True, text=True, timeout=300

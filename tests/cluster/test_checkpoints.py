@@ -246,7 +246,7 @@ def test_a_killed_scheduler_costs_an_interval(tmp_path):
             result = dpbb.resume(folder, client=client, verbosity="quiet")
     assert (result.decomposed, result.leaves) == tuple(golden)
     assert result.status is Status.INFEASIBLE_CUTOFF
-    assert result.seconds > saved.seconds
+    assert result.seconds > saved.totals.seconds
     assert books_hold(result.certificate)
 
 

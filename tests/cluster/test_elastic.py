@@ -50,7 +50,7 @@ async def test_retired_worker_drains_first(c, s, a, b):
     assert b.address not in s.workers
     outcome = await run.result()
     assert counts(outcome) == tuple(golden)
-    assert outcome.requeues == 0
+    assert outcome.totals.requeues == 0
     await run.close()
 
 
@@ -116,7 +116,7 @@ async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, capl
     await b.close()
     outcome = await run.result()
     assert counts(outcome) == tuple(golden)
-    assert outcome.requeues == 0
+    assert outcome.totals.requeues == 0
     await run.close()
 
 
@@ -130,7 +130,7 @@ async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
     assert b.address not in s.workers
     outcome = await run.result()
     assert counts(outcome) == tuple(golden)
-    assert outcome.requeues == 0
+    assert outcome.totals.requeues == 0
     await run.close()
 
 

@@ -69,7 +69,7 @@ def test_killed_worker_is_replaced_and_the_counts_stay():
             os.kill(victim, signal.SIGKILL)
             outcome = run.result()
         assert counts(outcome) == tuple(golden)
-        assert outcome.requeues >= 1
+        assert outcome.totals.requeues >= 1
         assert cluster.workers[0].pid != victim
 
 

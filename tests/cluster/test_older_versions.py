@@ -74,7 +74,7 @@ def test_a_checkpoint_of_schema_2_goes_on(tmp_path):
     folder = shutil.copytree(source, tmp_path / "open")
     saved = load_checkpoint(str(folder))
     assert (saved.cutoff, saved.counters.decomposed) == (3666, 1_454_241)
-    assert saved.covered_s == saved.seconds
+    assert saved.covered_s == saved.totals.seconds
     result = dpbb.resume(folder, node_limit=2_000_000, engine="cpu", progress="none")
     assert result.decomposed >= 2_000_000
     assert load_checkpoint(str(folder)).counters.decomposed == result.decomposed

@@ -85,6 +85,6 @@ async def test_hundreds_of_workers_join_at_once_and_half_are_lost(c, s):
     assert len(hub.table.seats) == N_WORKERS - len(lost)
     outcome = await run.result()
     assert counts(outcome) == (expected.decomposed, expected.leaves)
-    assert outcome.requeues > 0
+    assert outcome.totals.requeues > 0
     await run.close()
     await asyncio.gather(*(worker.close() for worker in workers))

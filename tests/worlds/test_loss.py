@@ -115,7 +115,7 @@ def test_seats_that_pretend_are_asked_a_few_at_a_time(monkeypatch):
             rounds += 1
         assert rounds == 3
         saved = from_bytes(to_bytes(coordinator.checkpoint(world.now)))
-        assert saved.covered_s == saved.seconds
+        assert saved.covered_s == saved.totals.seconds
         large = [unit for unit in saved.units if len(unit.roots) > MANY_ROOTS]
         assert len(large) == n_seats
         world.round()

@@ -128,7 +128,7 @@ class Forecaster:
     async def _estimate(self, run: OpenRun, problem: Problem[Any]) -> None:
         coordinator, outlook = run.coordinator, run.outlook
         saved = coordinator.checkpoint(self._clock())
-        age, first = saved.seconds, outlook.prospect is None
+        age, first = saved.totals.seconds, outlook.prospect is None
         # of seconds; behind everybody else these take minutes on a busy machine
         niceness, threads = (0, self._first) if first else (NICENESS, self._later)
 
@@ -179,7 +179,7 @@ def estimate_saved(
     units = [unit.open_roots for unit in saved.units]
     random = np.random.default_rng(seed)
     roots = RootSample.drawn_from(units, MOST_ROOTS, random)
-    share = SHARE * saved.seconds * (os.cpu_count() or 1)
+    share = SHARE * saved.totals.seconds * (os.cpu_count() or 1)
     seconds = min(MOST_S, max(LEAST_S, share))
     request = encode(problem, saved.spec.tree, saved.ub, roots, seconds, seed)
     return estimate_apart(request, is_wanted, niceness)

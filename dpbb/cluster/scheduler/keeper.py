@@ -119,7 +119,7 @@ class Keeper:
         finally:
             self._plan(began, time.monotonic())
         now = self._written_at = time.monotonic()
-        self._covered_at = taken - (saved.seconds - saved.covered_s)
+        self._covered_at = taken - (saved.totals.seconds - saved.covered_s)
         self._status = replace(
             self._status,
             written=self._status.written + 1,

@@ -79,7 +79,7 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
         "upper_bound": snapshot.ub,
         "lower_bound": snapshot.lower_bound,
         "gap_ratio": snapshot.gap,
-        "nodes": snapshot.decomposed + snapshot.leaves,
+        "nodes": snapshot.nodes,
         "nodes_per_second": snapshot.nodes_per_second,
         "explored_ratio": snapshot.explored,
         "elapsed_seconds": snapshot.seconds,
@@ -89,7 +89,7 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
         "seats_lost": snapshot.seats_lost,
         "estimate_seconds": snapshot.estimate_s,
         "energy_joules": snapshot.energy_j,
-        "gpu_seconds": snapshot.gpu_s,
+        "gpu_seconds": snapshot.gpu_seconds,
     }
     if snapshot.left_s is not None:
         values["estimate_low_seconds"], values["estimate_high_seconds"] = (

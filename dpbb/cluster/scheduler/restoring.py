@@ -122,7 +122,7 @@ async def _restore(folder: Folder, opener: Opener) -> None:
         "%s: run %s goes on after %.0f s as %s",
         folder.url,
         saved.spec.run_id,
-        saved.seconds,
+        saved.totals.seconds,
         spec.run_id,
     )
 

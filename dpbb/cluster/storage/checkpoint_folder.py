@@ -360,8 +360,8 @@ def _load_newest(
         name, good = found
         raise CheckpointError(
             f"{error}. Of the others in the folder {name} is whole, with "
-            f"{good.counters.nodes:,} nodes after {good.seconds:.0f} s: go on from it "
-            f"by dpbb resume {folder.label(name)}"
+            f"{good.counters.nodes:,} nodes after {good.totals.seconds:.0f} s: go on "
+            f"from it by dpbb resume {folder.label(name)}"
         ) from error
 
 

@@ -69,7 +69,7 @@ def interrupted(spec, rng):
             world.round()
         saved = world.coordinator.checkpoint(world.now)
         again = from_bytes(to_bytes(saved), problem=spec.problem)
-        assert again.seconds == saved.seconds
+        assert again.totals == saved.totals
         assert again.counters == saved.counters
         assert again.trajectory == saved.trajectory
         if spec.certificate:
@@ -103,7 +103,7 @@ def test_the_optimum_is_found_and_the_trajectory_goes_on(seed):
     assert values == sorted(set(values), reverse=True)
     seconds = [step.seconds for step in outcome.trajectory]
     assert seconds == sorted(seconds)
-    assert seconds[-1] <= outcome.seconds
+    assert seconds[-1] <= outcome.totals.seconds
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -275,8 +275,8 @@ def test_time_and_energy_of_open_leases_are_saved():
     (lease,) = world.coordinator._work.book.leases.values()
     lease.energy_j = 7.0
     saved = world.coordinator.checkpoint(world.now)
-    assert saved.explore_s == lease.explore_s > 0
-    assert saved.energy_j == 7.0
+    assert saved.totals.explore_seconds == lease.explore_s > 0
+    assert saved.totals.energy_j == 7.0
 
 
 def test_gpu_seconds_and_energy_of_a_resumed_run_are_those_of_all_its_parts():
@@ -287,16 +287,20 @@ def test_gpu_seconds_and_energy_of_a_resumed_run_are_those_of_all_its_parts():
     for lease in world.coordinator._work.book.leases.values():
         lease.energy_j = 7.0
     former = world.coordinator.checkpoint(world.now)
-    assert 0 < former.gpu_s < former.explore_s
+    assert 0 < former.totals.gpu_seconds < former.totals.explore_seconds
     saved = from_bytes(to_bytes(former), problem=spec.problem)
     again = World(spec, ("c3",), saved=saved)
-    assert again.coordinator.snapshot(again.now).gpu_s == former.gpu_s
+    assert (
+        again.coordinator.snapshot(again.now).gpu_seconds == former.totals.gpu_seconds
+    )
     again.run()
     outcome = again.coordinator.outcome()
-    assert outcome.gpu_s > former.gpu_s
-    added = outcome.explore_s - former.explore_s
-    assert outcome.gpu_s - former.gpu_s == pytest.approx(added)
-    assert outcome.energy_j == former.energy_j
+    assert outcome.totals.gpu_seconds > former.totals.gpu_seconds
+    added = outcome.totals.explore_seconds - former.totals.explore_seconds
+    assert outcome.totals.gpu_seconds - former.totals.gpu_seconds == pytest.approx(
+        added
+    )
+    assert outcome.totals.energy_j == former.totals.energy_j
 
 
 @pytest.mark.parametrize(
@@ -316,7 +320,9 @@ def test_older_checkpoints_say_gpu_seconds_where_none_but_gpus_explored(
         header["seats"] = {str(at): one for at, one in enumerate(engines)}
 
     read = from_bytes(reheaded(to_bytes(saved), older), problem=spec.problem)
-    assert read.gpu_s == (saved.explore_s if all_of_it else 0.0)
+    assert read.totals.gpu_seconds == (
+        saved.totals.explore_seconds if all_of_it else 0.0
+    )
 
 
 def reheaded(content, change):

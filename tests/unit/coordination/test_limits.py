@@ -27,7 +27,7 @@ def test_limit_stops_the_run(limits, termination):
     assert (outcome.termination, outcome.exhausted) == (termination, False)
     assert outcome.counters.decomposed > 0
     assert outcome.lower_bound <= optimum(tiny(6))
-    assert outcome.seconds <= 5.0
+    assert outcome.totals.seconds <= 5.0
 
 
 def test_an_incumbent_with_the_bound_of_the_root_ends_the_run():

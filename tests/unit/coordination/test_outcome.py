@@ -17,6 +17,6 @@ def test_outcome_says_who_explored():
     world.coordinator.add_seat(seat_of("c"), world.now)
     assert outcome.seats == ("a", "b")
     assert outcome.engines == ("reference",)
-    assert outcome.explore_s > 0
-    assert outcome.units > outcome.donations > 0  # a donation may be cut
+    assert outcome.totals.explore_seconds > 0
+    assert outcome.totals.units > outcome.totals.donations > 0  # a donation may be cut
     assert outcome.error is None

@@ -162,7 +162,7 @@ def test_snapshot_of_a_finished_run_stands_still():
     first = world.coordinator.snapshot(world.now)
     later = world.coordinator.snapshot(world.now + 1000)
     assert later == first
-    assert first.seconds == outcome.seconds
+    assert first.seconds == outcome.totals.seconds
     assert (first.state, first.termination) == (RunState.FINISHED, "exhausted")
     assert (first.explored, first.open_roots, first.gap) == (1.0, 0, 0.0)
     assert first.value == first.lower_bound == first.ub == optimum(tiny(4))

@@ -63,7 +63,7 @@ def test_idle_gpu_gets_all_of_a_slow_seat(world):
     assert set(world.tasks) == {"gpu"}
     outcome = world.run()
     assert outcome.exhausted
-    assert outcome.requeues == 0
+    assert outcome.totals.requeues == 0
 
 
 def test_seats_of_a_kind_halve(world):

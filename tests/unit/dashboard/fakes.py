@@ -56,7 +56,7 @@ BASE = Snapshot(
     trajectory=(Improvement(0.0, 14, "start"), Improvement(2.0, 12, "seat-1")),
     spans=((0.25, 0.5, "leased"), (0.75, 1.0, "waiting")),
     events=(EventRecord(1.0, "seat", "<b>seat-1</b> joined"),),
-    made=4,
+    units=4,
     closed=(0, 2, 5, 1),
     engine_nodes=(("cpu", 500_007), ("gpu", 1_000_000)),
 )

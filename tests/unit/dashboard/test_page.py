@@ -459,7 +459,7 @@ def test_tables_of_runs_devices_incumbents_and_parameters():
 
 
 def test_energy_gpu_hours_and_the_distance_to_the_best_known():
-    shown = replace(view(energy_j=7.2e6, gpu_s=5400.0), best_known=10)
+    shown = replace(view(energy_j=7.2e6, gpu_seconds=5400.0), best_known=10)
     text = panels.Status(LIGHT).text(shown)
     for part in ("2 kWh", "1.5 GPU-hours", "best known 10, +2 (+20.00%)"):
         assert part in text

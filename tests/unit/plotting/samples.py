@@ -7,7 +7,7 @@ from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, schedule
 from dpbb.options import TreeOptions
-from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.result import Improvement, Proof, Result, Status, Termination, Totals
 from dpbb.result.schedule import Schedule
 from dpbb.tree.counters import Counters
 from tests.intervals import unit_between
@@ -90,12 +90,7 @@ def checkpoint():
             SavedUnit(UnitId(1), parts[0], (), 35, fresh=False),
             SavedUnit(UnitId(2), parts[1], (), 31, fresh=True),
         ),
-        seconds=4.0,
+        totals=Totals(decomposed=1, seconds=4.0, explore_seconds=3.0, units=2),
         covered_s=4.0,
-        explore_s=3.0,
-        energy_j=None,
-        donations=0,
-        requeues=0,
-        made=2,
         seats={SeatId("seat"): "cpu"},
     )

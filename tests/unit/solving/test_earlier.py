@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 from dpbb.solving.earlier import Earlier
-from tests.unit.solving.test_plan import outcome, plan_of
+from tests.unit.solving.test_plan import TOOK, outcome, plan_of
 
 
 def test_sums_are_those_of_all_trees_and_survive_a_request():
     plan = plan_of(cutoff=11)
-    over = outcome(energy_j=2.5, gpu_s=0.125)
+    over = outcome(totals=replace(TOOK, energy_j=2.5, gpu_seconds=0.125))
     first = plan.with_found(over, plan.result(over, opened=plan.began))
     again = type(plan).from_request(
         plan.problem, "tiny", first.to_request(0.0), opened=0.0

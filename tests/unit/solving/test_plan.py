@@ -11,7 +11,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions, Tuning
 from dpbb.problem import root_bound
-from dpbb.result import Improvement, Proof, Status, Termination
+from dpbb.result import Improvement, Proof, Status, Termination, Totals
 from dpbb.solving.start import make_plan
 from dpbb.tree.counters import Counters
 
@@ -19,6 +19,17 @@ TIMES = np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [4, 1, 1]])
 PROBLEM = FlowShopProblem(FlowShopInstance("tiny", TIMES))
 ORDER = (3, 0, 1, 2)  # the worst one
 VALUE = PROBLEM.evaluate(np.array(ORDER))
+
+
+TOOK = Totals(
+    decomposed=5,
+    leaves=2,
+    seconds=0.5,
+    explore_seconds=0.25,
+    units=3,
+    donations=1,
+    requeues=2,
+)
 
 
 def plan_of(problem=PROBLEM, **options):
@@ -36,11 +47,7 @@ def outcome(**changes):
         "lower_bound": 0,
         "counters": Counters(5, 2, np.zeros(5, np.int64)),
         "trajectory": (),
-        "seconds": 0.5,
-        "explore_s": 0.25,
-        "donations": 1,
-        "requeues": 2,
-        "units": 3,
+        "totals": TOOK,
         "seats": ("w/cpu0",),
     }
     return Outcome(**{**values, **changes})

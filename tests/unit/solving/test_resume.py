@@ -21,7 +21,7 @@ from dpbb.errors import CheckpointError, InvariantError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.progress import Progress
-from dpbb.result import Termination
+from dpbb.result import Termination, Totals
 from dpbb.solving import here
 from dpbb.solving.call import Call
 from dpbb.solving.from_below import Step
@@ -78,7 +78,11 @@ def next_tree(call, plan, seconds):
     """End the first tree, without a schedule; open the next."""
     cutoff = plan.upper_bound
     over = outcome(
-        value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff, seconds=seconds
+        value=VALUE,
+        permutation=ORDER,
+        ub=cutoff,
+        lower_bound=cutoff,
+        totals=Totals(seconds=seconds),
     )
     plan, result = call.after(plan, over, plan.result(over, opened=plan.began), None)
     assert result is None
@@ -118,9 +122,11 @@ def test_seconds_of_earlier_trees_count_once(clock, opened):
     assert clock.now - again.began == 153
     assert clock.now - began == 5153
     over = outcome(
-        lower_bound=again.upper_bound, ub=again.upper_bound, seconds=saved.seconds + 7
+        lower_bound=again.upper_bound,
+        ub=again.upper_bound,
+        totals=Totals(seconds=saved.totals.seconds + 7),
     )
-    opened_at = clock.now - saved.seconds
+    opened_at = clock.now - saved.totals.seconds
     clock.now += 7
     result = again.result(over, opened=opened_at)
     assert (result.seconds, result.tree_seconds) == (160, 160)

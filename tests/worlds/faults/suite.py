@@ -205,7 +205,7 @@ async def _one(
         await arena.storm(rng, spec.run_id, record.faults)
         await arena.repair()
         outcome = await opened.outcome(PATIENCE_S)
-        record.requeues, record.units = outcome.requeues, outcome.units
+        record.requeues, record.units = outcome.totals.requeues, outcome.totals.units
         record.wrong = _what_is_wrong(spec, tree, outcome, fixed=schedule is not None)
     except TimeoutError:
         record.wrong = f"not over {PATIENCE_S:.0f} s after the last fault"

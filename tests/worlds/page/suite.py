@@ -265,7 +265,7 @@ def _explore(
         outcome = opened.result()
         theirs = sum(map(_cpu_s, workers)) - before
         counts = outcome.counters.decomposed, outcome.counters.leaves
-        return counts, outcome.seconds, own.cpu_s, theirs
+        return counts, outcome.totals.seconds, own.cpu_s, theirs
 
 
 def _cpu_s(process: psutil.Process) -> float:

@@ -375,7 +375,7 @@ class World:
             elif seat.parked_since is not None:
                 tally.idle_s += max(0.0, tally.seconds - seat.parked_since)
         outcome = self.hub.finished[self.spec.run_id].outcome
-        tally.units, tally.donations = outcome.units, outcome.donations
+        tally.units, tally.donations = outcome.totals.units, outcome.totals.donations
         tally.collections = self._collector.full
         tally.encoded = self._encoder.units
 

@@ -44,7 +44,7 @@ def asked(monkeypatch):
     asked = []
 
     def estimate_saved(saved, problem, seed, niceness, is_wanted):
-        asked.append((saved.seconds, seed, is_wanted()))
+        asked.append((saved.totals.seconds, seed, is_wanted()))
         return FOUND
 
     monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)

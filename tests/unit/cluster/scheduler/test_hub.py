@@ -113,7 +113,7 @@ def test_lost_worker_requeues_its_unit():
     with pytest.raises(StaleLeaseError):
         world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
     world.finish(spec)
-    assert world.hub.result(spec.run_id).outcome.requeues == 1
+    assert world.hub.result(spec.run_id).outcome.totals.requeues == 1
     assert world.hub.result(spec.run_id).snapshot.seats_lost == 1
 
 

@@ -435,5 +435,5 @@ def test_energy_of_a_run_is_the_sum_over_its_leases():
         world.join("a")
         world.open(spec)
         world.finish(spec)
-        used = world.hub.finished[spec.run_id].outcome.energy_j
+        used = world.hub.finished[spec.run_id].outcome.totals.energy_j
         assert (used is not None and used > 0) is expected
