@@ -9,10 +9,10 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.tabu.search import (
     choose_device,
     make_rules,
-    make_search,
+    make_searches,
     make_starts,
 )
-from dpbb.flowshop.heuristics.tabu.state import Neighbourhood
+from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, State
 
 __all__ = ["insertion_makespans", "swap_makespans"]
 
@@ -22,7 +22,6 @@ def swap_makespans(
     permutation: Any,
     *,
     device: str = "cpu",
-    threads: int | None = None,
 ) -> NDArray[np.int32]:
     """Return the makespans after every exchange of two jobs.
 
@@ -34,8 +33,6 @@ def swap_makespans(
         All jobs, in the order of processing.
     device
         ``"cpu"``, ``"gpu"`` or ``"auto"``.
-    threads
-        Of the CPU; default: all physical cores.
 
     Returns
     -------
@@ -47,11 +44,11 @@ def swap_makespans(
     InstanceError, OptionError, EngineUnavailable
         As ``dpbb.tabu_search``.
     """
-    return _values(instance, permutation, Neighbourhood.SWAP, device, threads)
+    return _values(instance, permutation, Neighbourhood.SWAP, device)
 
 
 def insertion_makespans(
-    instance: Any, permutation: Any, *, device: str = "cpu", threads: int | None = None
+    instance: Any, permutation: Any, *, device: str = "cpu"
 ) -> NDArray[np.int32]:
     """Return the makespans after every move of one job to another place.
 
@@ -63,20 +60,14 @@ def insertion_makespans(
         Row by row: of the job at place i all other places 0, 1, ..., n - 1 where it
         stands afterwards.
     """
-    return _values(instance, permutation, Neighbourhood.INSERT, device, threads)
+    return _values(instance, permutation, Neighbourhood.INSERT, device)
 
 
 def _values(
-    instance: Any,
-    permutation: Any,
-    neighbourhood: Neighbourhood,
-    device: str,
-    threads: int | None,
+    instance: Any, permutation: Any, neighbourhood: Neighbourhood, device: str
 ) -> NDArray[np.int32]:
     shop = read_instance(instance)
     rules = make_rules(shop, neighbourhood=neighbourhood)
-    starts = make_starts(shop, permutation, 1, 0)
-    if shop.n_jobs == 1:
-        return np.empty(0, np.int32)
-    search = make_search(rules, starts, choose_device(device), threads)
-    return search.neighbours().astype(np.int32)
+    state = State.of(rules, make_starts(shop, permutation, 1, 0), 1)
+    searches = make_searches(rules, state, choose_device(device))
+    return searches.neighbours()[: rules.n_neighbours].astype(np.int32)

@@ -330,11 +330,11 @@ class FlowShopProblem:
 
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
         """Return the best schedule that the start heuristics find in time."""
-        from dpbb.flowshop.heuristics.in_time import incumbent_in_time
+        from dpbb.flowshop.heuristics import first_incumbent
 
         given = self.given
         if not given:
-            return incumbent_in_time(self.instance, search)
+            return first_incumbent(self.instance, search)
         jobs = search.initial
         initial = None if jobs is None else given.in_shop(jobs).tolist()
         ours = replace(
@@ -342,7 +342,7 @@ class FlowShopProblem:
             initial=initial,
             on_improvement=lambda one: search.on_improvement(given.out_of_shop(one)),
         )
-        found = incumbent_in_time(given.shop, ours, given.kept)
+        found = first_incumbent(given.shop, ours, given.kept)
         return None if found is None else given.out_of_shop(found)
 
     @property

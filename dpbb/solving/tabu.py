@@ -22,7 +22,7 @@ from dpbb.flowshop.heuristics.tabu.search import (
     make_starts,
     run_searches,
 )
-from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Tabu
+from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective
 from dpbb.options.kinds import one_of, whole
 
 
@@ -34,7 +34,6 @@ def tabu_search(
     tenure: int | None = None,
     neighbourhood: str = Neighbourhood.SWAP,
     sharing: str | None = None,
-    tabu: str = Tabu.PAIRS,
     objective: str = Objective.MAKESPAN,
     searches: int = 1,
     seed: int = 0,
@@ -55,21 +54,17 @@ def tabu_search(
     generations
         Moves of every search.
     tenure
-        Generations for which a move is forbidden; default: a quarter of the jobs, at
-        least 7.
+        Generations for which the two jobs of a swap (of an insertion: the job and the
+        one at whose place it comes) are not moved against each other; default: a
+        quarter of the jobs, at least 7.
     neighbourhood
         ``"swap"``: exchanges of two jobs; ``"insert"``: a job goes to another place
         (Taillard's acceleration).
     sharing
-        What neighbours by swap share of their parent's columns: ``"none"``,
+        What neighbours by swap share of their parent's columns on a GPU: ``"none"``,
         ``"prefix"`` or ``"both"``; the values are the same. Default: what is fastest:
-        nothing for few searches of a small shop on a GPU, else as much as the
-        objective allows (total flow time has no tails to share).
-    tabu
-        ``"pairs"``: the two jobs of a swap (of an insertion: the job and the one at
-        whose place it comes) are not moved against each other for a while;
-        ``"permutations"``: a permutation does not come back; ``"positions"``: the
-        same two positions are not taken.
+        nothing for few searches of a small shop, else as much as the objective allows
+        (total flow time has no tails to share).
     objective
         ``"makespan"`` or ``"flow-time"``: the sum of the ends of all jobs.
     searches
@@ -82,7 +77,7 @@ def tabu_search(
         A ``distributed.Client``, or the address of a scheduler: the starts are spread
         over the workers. Default: as in ``solve``, but for a cluster of its own.
     threads
-        Of the CPU; default: all physical cores.
+        Of the CPU, a search each; default: all physical cores.
 
     Raises
     ------
@@ -98,7 +93,7 @@ def tabu_search(
     9
     """
     shop = read_instance(instance)
-    rules = make_rules(shop, tenure, neighbourhood, sharing, tabu, objective)
+    rules = make_rules(shop, tenure, neighbourhood, sharing, objective)
     whole(0, MOST_GENERATIONS).check(generations, "generations")
     whole(1).check(searches, "searches")
     whole(0).check(seed, "seed")
@@ -107,12 +102,7 @@ def tabu_search(
     one_of(*DEVICES).check(device, "device")
     starts = make_starts(shop, start, searches, seed)
     run = partial(
-        run_searches,
-        rules,
-        generations=generations,
-        device=device,
-        threads=threads,
-        fastest=sharing is None,
+        run_searches, rules, generations=generations, device=device, threads=threads
     )
     which = which_cluster(client, scheduler)
     client = which.client

@@ -5,7 +5,12 @@ import pytest
 
 from dpbb import FlowShopInstance
 from dpbb.flowshop.heuristics.tabu import gpu
-from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
+from dpbb.flowshop.heuristics.tabu.search import (
+    make_rules,
+    make_searches,
+    make_starts,
+    run,
+)
 from dpbb.flowshop.heuristics.tabu.state import State
 from tests.emulation import cupy_on_host
 
@@ -28,11 +33,10 @@ def same_on_both(instance, generations=12, searches=1, kept=(0, 0), **changes):
     starts = make_starts(instance, range(instance.n_jobs), searches, 1)
     states = []
     for device in ("cpu", "gpu"):
-        search = make_search(rules, starts, device, 1)
         state = State.of(rules, starts, generations)
-        if device == "gpu":  # two launches: the state goes on
-            search.run(state, generations // 2)
-        search.run(state, generations)
+        searches = make_searches(rules, state, device, 1)
+        searches.part = -(-generations // 2)  # two launches: the state goes on
+        run(searches, state)
         states.append(state)
     cpu, emulated = states
     assert emulated.moves.tolist() == cpu.moves.tolist()
@@ -59,11 +63,9 @@ def test_trajectories_are_those_of_the_cpu(way):
         same_on_both(shop(n_jobs, 6), **way)
 
 
-@pytest.mark.parametrize("neighbourhood", ["swap", "insert"])
-@pytest.mark.parametrize("tabu", ["permutations", "positions"])
-def test_lists(tabu, neighbourhood):
-    changes = {"tabu": tabu, "tenure": 3, "neighbourhood": neighbourhood}
-    same_on_both(shop(17, 4, 3), 20, **changes)
+@pytest.mark.parametrize("way", WAYS[2:4])
+def test_a_short_tenure_and_many_equal_values(way):
+    same_on_both(shop(17, 4, 3), 20, tenure=3, **way)
 
 
 SHAPES = [
@@ -98,6 +100,8 @@ def test_values_of_all_neighbours():
     instance = shop(20, 5)
     rules = make_rules(instance)
     starts = make_starts(instance, range(20), 1, 0)
-    on_cpu = make_search(rules, starts, "cpu", 1).neighbours()
-    on_gpu = make_search(rules, starts, "gpu").neighbours()
-    assert on_gpu.tolist() == on_cpu.tolist()
+    on_cpu, on_gpu = (
+        make_searches(rules, State.of(rules, starts, 1), device).neighbours().tolist()
+        for device in ("cpu", "gpu")
+    )
+    assert on_gpu == on_cpu

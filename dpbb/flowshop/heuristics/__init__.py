@@ -3,11 +3,8 @@
 Importing this package is cheap: what Numba compiles is imported when it is wanted.
 """
 
-from dpbb.flowshop.heuristics.beside import improve_beside as improve_beside
 from dpbb.flowshop.heuristics.first import default_time_s as default_time_s
 from dpbb.flowshop.heuristics.first import first_incumbent as first_incumbent
+from dpbb.flowshop.heuristics.first import improve_beside as improve_beside
 from dpbb.flowshop.heuristics.search import DEVICES as DEVICES
 from dpbb.flowshop.heuristics.search import HEURISTICS as HEURISTICS
-from dpbb.flowshop.heuristics.search import Method as Method
-from dpbb.flowshop.heuristics.search import Search as Search
-from dpbb.problem import Incumbent as Incumbent

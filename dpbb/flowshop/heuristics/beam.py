@@ -34,9 +34,13 @@ from dpbb.flowshop.heuristics.beam_polish import (
     Polish,
 )
 from dpbb.flowshop.heuristics.insertion_lanes import narrowest
-from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.heuristics.search import Search, improve, machine_times
+from dpbb.flowshop.heuristics.search import (
+    Search,
+    improve,
+    machine_times,
+    tiny_searches,
+)
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem

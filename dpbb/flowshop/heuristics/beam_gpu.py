@@ -25,6 +25,7 @@ __all__ = ["GpuLevels", "beam", "load"]
 
 SOURCE = Path(__file__).with_name("beam.cu")
 
+DEVICE = 0
 BLOCK = 256
 LANES = 32
 CHUNK = 128
@@ -64,19 +65,17 @@ CONTROL = np.dtype(
 def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Improve ``start`` (default: NEH's schedule) by wider and wider beams.
 
-    On ``search.device``; what the beams find is polished on ``search.threads`` threads.
+    On the first device; what the beams find is polished on ``search.threads`` threads.
     """
-    cupy = require_gpu(search.device)
+    cupy = require_gpu(DEVICE)
     incumbent = neh(search) if start is None else start
-    cupy.cuda.runtime.setDevice(search.device)  # a new thread has no context yet
-    with cupy.cuda.Device(search.device), cupy.cuda.Stream(non_blocking=True) as stream:
+    cupy.cuda.runtime.setDevice(DEVICE)  # a new thread has no context yet
+    with cupy.cuda.Device(DEVICE), cupy.cuda.Stream(non_blocking=True) as stream:
         try:
             return widen(
                 search,
                 incumbent,
-                lambda problem, root: GpuLevels(
-                    problem, root, incumbent.value, search.device
-                ),
+                lambda problem, root: GpuLevels(problem, root, incumbent.value),
             )
         finally:
             stream.synchronize()
@@ -86,16 +85,14 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
 class GpuLevels:
     """Beams from one root on one device; see ``dpbb.flowshop.heuristics.beam_levels``.
 
-    Works on the current stream, whose device is ``device``.
+    Works on the current stream.
 
     ``ub``: upper bound that no run is given a larger one than.
 
     EngineUnavailable: the kernels do not compile, or the values are too large for them.
     """
 
-    def __init__(
-        self, problem: FlowShopProblem, root: Root, ub: int, device: int
-    ) -> None:
+    def __init__(self, problem: FlowShopProblem, root: Root, ub: int) -> None:
         import cupy
 
         self._cupy = cupy
@@ -114,7 +111,7 @@ class GpuLevels:
             "BLOCK": BLOCK,
             "ROWS_SHARED": int(shared_rows),
         }
-        module = load_module([model.header, SOURCE], defines, device)
+        module = load_module([model.header, SOURCE], defines, DEVICE)
         self._functions = {
             name: module.get_function(name)
             for name in (
@@ -127,7 +124,7 @@ class GpuLevels:
         warp_words = 2 * -(-model.n_machines // 4) * 4 + lanes * pair + lanes
         self._expand_bytes = shared_rows * table + BLOCK // LANES * 4 * warp_words
         self._functions["expand"].max_dynamic_shared_size_bytes = self._expand_bytes
-        attributes = cupy.cuda.Device(device).attributes
+        attributes = cupy.cuda.Device(DEVICE).attributes
         self._multiprocessors = int(attributes["MultiProcessorCount"])
         rows, _ = model.pack(problem, np.arange(model.n_jobs))
         self._rows = cupy.asarray(rows)

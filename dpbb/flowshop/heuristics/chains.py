@@ -30,9 +30,14 @@ from dpbb.flowshop.heuristics.insertion_lanes import (
     random_below,
     remove,
 )
-from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.heuristics.search import Search, improve, machine_times, random_state
+from dpbb.flowshop.heuristics.search import (
+    Search,
+    improve,
+    machine_times,
+    random_state,
+    tiny_searches,
+)
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pointers import Ints, Words, addresses, pointers
 from dpbb.kernels.scalar import atomic_load

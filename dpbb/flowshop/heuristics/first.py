@@ -1,27 +1,35 @@
 """The first incumbent: NEH at once, then what does best on instances of a size.
 
-What Numba compiles is imported in a thread when it is wanted, and plain NumPy searches
-until then.
+Every heuristic runs in a thread of its own, and one loop waits for all of them: never
+longer than there is time, though even NEH may take longer on a machine with other work.
+What Numba compiles is loaded in a thread, too; plain NumPy searches until then.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import NamedTuple
 
 from dpbb.flowshop.bounds.lb1 import root_bound
-from dpbb.flowshop.heuristics.loading import Loading
-from dpbb.flowshop.heuristics.palmer import JOHNSON_MACHINES, johnson, palmer
-from dpbb.flowshop.heuristics.plain import neh, plain_search
+from dpbb.flowshop.heuristics.plain import (
+    JOHNSON_MACHINES,
+    johnson,
+    neh,
+    palmer,
+    plain_search,
+)
 from dpbb.flowshop.heuristics.search import (
     HEURISTICS,
     Heuristic,
     Search,
     improve,
+    loaded,
     path_of,
 )
 from dpbb.flowshop.instance import FlowShopInstance
@@ -29,10 +37,7 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics
 from dpbb.options.kinds import one_of
-from dpbb.problem import Incumbent, StartSearch
-
-Stages = tuple[tuple[tuple[str, ...], float], ...]
-"""Names of heuristics that run at once, until which share of the time."""
+from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch
 
 LARGE = 500**2 * 20
 """With more jobs^2 x machines NEH takes longer than a moment: Palmer's order first."""
@@ -44,7 +49,17 @@ FEW_MACHINES = 20
 """Up to here beams are better than local search with more jobs than few."""
 
 VERY_FEW_MACHINES = 10
-"""Up to here beams often prove the optimum in a second."""
+"""Up to here beams often prove the optimum in a second, and a tree that waits does not
+end them."""
+
+POLL_S = 0.005
+"""How often limits are looked at."""
+
+GRACE_S = 0.25
+"""Seconds that the first schedule is waited for, if there is none at the end."""
+
+STOP_S = 0.25
+"""Seconds that a heuristic has to end in after a stop."""
 
 NOTE_S = 1.0
 """Seconds that are waited for compiled code before a word is said about it."""
@@ -72,8 +87,7 @@ def first_incumbent(
         compiling it on the first use after installation, come on top; NumPy searches
         meanwhile, unless there is a limit of iterations, which counts for each
         heuristic that runs. Heuristics that have no function for a GPU use the cores.
-        No schedule is below the root's LB1, whatever its ``lower_bound``. Nobody looks
-        at ``end`` and ``tree_waits``.
+        No schedule is below the root's LB1, whatever its ``lower_bound``.
     kept
         So many of the first jobs of the instance are the front of every schedule, in
         their order, and so many of the last ones the back.
@@ -85,7 +99,9 @@ def first_incumbent(
     Returns
     -------
     Incumbent or None
-        None only for ``"none"`` without ``initial``.
+        The best until ``wanted.end``, or soon after; if the end came before any, the
+        jobs in their own order or in Palmer's. None only for ``"none"`` without
+        ``initial``.
 
     Raises
     ------
@@ -105,7 +121,6 @@ def first_incumbent(
         seed=wanted.seed,
         iterations=wanted.iterations,
         on_improvement=wanted.on_improvement,
-        should_stop=wanted.should_stop,
         kept=kept,
     )
     incumbent = None
@@ -113,94 +128,215 @@ def first_incumbent(
         incumbent = improve(search, None, wanted.initial, "initial")
     if method == Heuristics.NONE or (incumbent is not None and incumbent.proved):
         return incumbent
-
     if method != Heuristics.AUTO:
         path_of(method, device, strict=True)  # refused before anything runs
     if device == "gpu":
         require_gpu()
     if instance.n_machines <= JOHNSON_MACHINES:
         return johnson(search, incumbent)
-    if instance.n_jobs**2 * instance.n_machines > LARGE:
-        incumbent = palmer(search, incumbent)
-    incumbent = neh(search, incumbent)
-    if method == "neh" or incumbent.proved:
-        return incumbent
+    run = _Run(search, wanted, incumbent)
+    run.wait_for(_course(run))
+    return palmer(search) if run.best is None else run.best
+
+
+def improve_beside(
+    instance: FlowShopInstance,
+    method: str,
+    beginning: Beginning,
+    limits: BesideSearch,
+    given: tuple[int, int] = (0, 0),
+) -> Incumbent:
+    """Improve a schedule beside the tree; see ``dpbb.problem.ImprovesBeside``.
+
+    ``given``: so many jobs at the front and the back stay where they are in any case.
+
+    OptionError: no such method, or one that does not run beside the tree.
+    """
+    start = Incumbent(beginning.value, beginning.permutation, "start")
+    if method == Heuristics.AUTO:
+        wanted = StartSearch(
+            time_limit_s=max(0.0, limits.deadline - time.monotonic()),
+            threads=limits.threads,
+            seed=limits.seed,
+            initial=beginning.permutation.tolist(),
+            lower_bound=limits.lower_bound,
+            on_improvement=limits.on_improvement,
+            should_stop=limits.should_stop,
+        )
+        return first_incumbent(instance, wanted, given) or start
+    beside = [name for name, other in HEURISTICS.items() if other.beside]
+    one_of(*beside).check(method, "method")
+    start = replace(start, proved=start.value <= limits.lower_bound)
+    search = Search(
+        instance,
+        lower_bound=limits.lower_bound,
+        deadline=limits.deadline,
+        seed=limits.seed,
+        kept=(given[0] + beginning.kept[0], given[1] + beginning.kept[1]),
+        on_improvement=limits.on_improvement,
+        should_stop=limits.should_stop,
+    )
+    heuristic = loaded(path_of(method, "cpu"), search, start)
+    return start if start.proved or search.over else heuristic(search, start)
+
+
+class Part(NamedTuple):
+    """A heuristic that runs by itself or beside others.
+
+    Parameters
+    ----------
+    until
+        True ends it, as the end of the run does.
+    """
+
+    heuristic: Callable[[Search, Incumbent | None], Incumbent | None]
+    threads: int = 1
+    deadline: float = math.inf
+    until: Callable[[], bool] = lambda: False
+
+
+Course = Generator[Sequence[Part]]
+"""Groups of heuristics that run one after the other."""
+
+
+class _End(NamedTuple):
+    """How a part ended."""
+
+    outcome: Incumbent | BaseException | None
+
+
+class _Run:
+    """Heuristics at work in threads, and the loop that waits for them."""
+
+    def __init__(
+        self, search: Search, wanted: StartSearch, best: Incumbent | None
+    ) -> None:
+        self.search, self.wanted, self.best = search, wanted, best
+        self._events: SimpleQueue[Incumbent | _End] = SimpleQueue()
+        self._stop = Event()
+        self._threads: list[Thread] = []
+
+    def wait_for(self, course: Course) -> None:
+        """Run groups of parts one after the other until the last one, or the end.
+
+        What they find is told in this thread. All end with a proof; an error of a part
+        ends the others and is raised here.
+        """
+        end, running = self.wanted.end, 0
+        try:
+            while True:
+                if not running:
+                    done = self._stop.is_set() or self._enough()
+                    parts = None if done else next(course, None)
+                    if parts is None:
+                        return
+                    self._threads = [self._begin(part) for part in parts]
+                    running = len(parts)
+                now = time.monotonic()
+                if not self._stop.is_set() and self._enough():
+                    self._stop.set()
+                    end = min(now + STOP_S, math.inf if end is None else end)
+                # nothing at the end is waited for a little longer, but not after a stop
+                grace = GRACE_S * (self.best is None and not self._stop.is_set())
+                over = end is not None and now >= end + grace
+                try:
+                    event = self._events.get(timeout=0 if over else POLL_S)
+                except Empty:
+                    if over:
+                        return
+                    continue
+                if isinstance(event, _End):
+                    running -= 1
+                    if isinstance(event.outcome, BaseException):
+                        raise event.outcome
+                    self._take(event.outcome)
+                else:
+                    self._take(event)
+        finally:
+            course.close()
+            self._stop.set()
+            for thread in self._threads:
+                thread.join(STOP_S)  # it looks at the stop every few milliseconds
+
+    def _enough(self) -> bool:
+        """Whether all is to end."""
+        if (self.best is not None and self.best.proved) or self.wanted.should_stop():
+            return True
+        many = self.search.instance.n_machines > VERY_FEW_MACHINES
+        return many and self.wanted.tree_waits()
+
+    def _take(self, found: Incumbent | None) -> None:
+        """Tell what is better than all before."""
+        if found is None:
+            return
+        if self.best is None or found.value < self.best.value:
+            self.best = found
+            self.wanted.on_improvement(found)
+        elif found.value == self.best.value and found.proved:
+            self.best = replace(self.best, proved=True)
+
+    def _begin(self, part: Part) -> Thread:
+        start = self.best
+        search = replace(
+            self.search,
+            threads=part.threads,
+            deadline=part.deadline,
+            on_improvement=self._events.put,
+            should_stop=lambda: self._stop.is_set() or part.until(),
+            elsewhere=lambda: self.best,
+        )
+
+        def run() -> None:
+            try:
+                self._events.put(_End(part.heuristic(search, start)))
+            except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+                self._events.put(_End(error))
+
+        thread = Thread(target=run, name="dpbb-heuristics", daemon=True)
+        thread.start()
+        return thread
+
+
+def _course(run: _Run) -> Course:
+    """Yield what runs next, side by side, when all that ran before has ended."""
+    search, wanted = run.search, run.wanted
+    n_jobs, n_machines = search.instance.n_jobs, search.instance.n_machines
+    if n_jobs**2 * n_machines > LARGE:
+        yield [Part(palmer)]
+    yield [Part(neh)]
+    if wanted.method == "neh" or run.best is None:
+        return
     limit_s = wanted.time_limit_s
     if limit_s is None:
-        limit_s = default_time_s(instance.n_jobs, instance.n_machines)
-    stages = _stages(
-        method,
-        device,
-        instance.n_jobs,
-        instance.n_machines,
-        in_turn=search.threads == 1 or search.iterations is not None,
-    )
-    paths = [path_of(name, device) for names, _ in stages for name in names]
-    loading = Loading(paths, search, incumbent)
+        limit_s = default_time_s(n_jobs, n_machines)
+        if wanted.end is not None:  # a third is for what is compiled
+            left = max(wanted.end - time.monotonic(), 0.0)
+            limit_s = min(limit_s, left * 2 / 3)
+    in_turn = search.threads == 1 or search.iterations is not None
+    stages = _stages(wanted.method, wanted.device, n_jobs, n_machines, in_turn=in_turn)
+    paths = [[path_of(name, wanted.device) for name in names] for names, _ in stages]
+    loads = start_loading([path for stage in paths for path in stage], search, run.best)
     spent = 0.0
     try:
-        for names, until in stages:
-            paths = [path_of(name, device) for name in names]
-            if search.iterations is None:  # else it could not be repeated
-                incumbent = _until_loaded(
-                    search, incumbent, loading, paths, wanted.on_note
-                )
-            if incumbent.proved or search.over:
-                break
-            parts = [loading.heuristic(path) for path in paths]
-            started = time.monotonic()
-            limited = replace(search, deadline=started + until * limit_s - spent)
-            if len(parts) == 1:
-                incumbent = parts[0](limited, incumbent)
-            else:
-                shared = _shared(search.threads, device, parts)
-                incumbent = run_together(limited, incumbent, shared)
-            spent += time.monotonic() - started
-        return incumbent
+        for stage, (_, until) in zip(paths, stages, strict=True):
+            waited = [loads[path] for path in stage]
+            yield from _until_loaded(waited, run)
+            heuristics = [load.result() for load in waited]
+            threads = _shares(search.threads, wanted.device, len(heuristics))
+            began = time.monotonic()
+            deadline = began + until * limit_s - spent
+            yield [
+                Part(*part, deadline) for part in zip(heuristics, threads, strict=True)
+            ]
+            spent += time.monotonic() - began
     finally:
-        loading.end()
-
-
-def _shared(threads: int, device: str, parts: list[Heuristic]) -> list[Part]:
-    """Divide the threads: a beam on a GPU needs few, other heuristics as many each."""
-    others = max(1, threads // (4 if device == "gpu" else len(parts)))
-    most = max(1, threads - others * (len(parts) - 1))
-    return [Part(part, most if i == 0 else others) for i, part in enumerate(parts)]
-
-
-def _until_loaded(
-    search: Search,
-    incumbent: Incumbent,
-    loading: Loading,
-    paths: list[str],
-    on_note: Callable[[str], None],
-) -> Incumbent:
-    """Search with what there is until all is loaded, or until a stop."""
-    started = time.monotonic()
-    noted = False
-    heuristic: Heuristic = plain_search
-    for path in paths:
-
-        def over(path: str = path) -> bool:
-            nonlocal noted
-            if not noted and time.monotonic() - started > NOTE_S:
-                on_note("compiling the heuristics; another search runs meanwhile")
-                noted = True
-            return loading.ready(path) or search.over
-
-        if not loading.ready(path):
-            incumbent = heuristic(replace(search, should_stop=over), incumbent)
-        if incumbent.proved or search.over:
-            break
-        heuristic = loading.heuristic(path)
-    if noted:
-        on_note("")
-    return incumbent
+        for load in loads.values():
+            load.cancel()
 
 
 def _stages(
     method: str, device: str, n_jobs: int, n_machines: int, *, in_turn: bool
-) -> Stages:
+) -> tuple[tuple[tuple[str, ...], float], ...]:
     """Which heuristics run, several at once, until which share of the time.
 
     Beams do best with many jobs on at most 20 machines, and prove the optimum where
@@ -218,78 +354,53 @@ def _stages(
     return (((local, "beam"), 1.0),)
 
 
-POLL_S = 0.005
-"""How often limits are looked at."""
+def _shares(threads: int, device: str, parts: int) -> list[int]:
+    """Divide the threads: a beam on a GPU needs few, other heuristics as many each."""
+    others = max(1, threads // (4 if device == "gpu" else parts))
+    return [max(1, threads - others * (parts - 1))] + [others] * (parts - 1)
 
 
-class Part(NamedTuple):
-    """A heuristic and the number of threads that it may use."""
+def start_loading(
+    paths: Sequence[str], search: Search, start: Incumbent
+) -> dict[str, Future[Heuristic]]:
+    """Load heuristics one after the other in a thread: Numba may compile for seconds.
 
-    heuristic: Heuristic
-    threads: int
-
-
-class _End(NamedTuple):
-    """How a part ended."""
-
-    outcome: Incumbent | BaseException
-
-
-def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Incumbent:
-    """Improve ``start`` by all parts until all have ended, or one has a proof.
-
-    The functions of ``search`` are called in this thread; an error of a part ends the
-    others and is raised.
+    Nothing interrupts a compilation, so nobody should have to wait for one.
     """
-    events: SimpleQueue[Incumbent | _End] = SimpleQueue()
-    stop = Event()
-    best = start
+    loads: dict[str, Future[Heuristic]] = {path: Future() for path in paths}
 
-    def run(part: Part) -> None:
-        own = replace(
-            search,
-            threads=part.threads,
-            on_improvement=events.put,
-            should_stop=stop.is_set,
-            elsewhere=lambda: best,
-        )
+    def load() -> None:
+        for path, future in loads.items():
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(loaded(path, search, start))
+                except BaseException as error:  # noqa: BLE001 (raised by who waits)
+                    future.set_exception(error)
+
+    Thread(target=load, name="dpbb-loading", daemon=True).start()
+    return loads
+
+
+def _until_loaded(loads: Sequence[Future[Heuristic]], run: _Run) -> Course:
+    """Yield what runs until all is loaded; of iterations none are spent on it."""
+
+    def ready() -> bool:
+        return all(load.done() for load in loads)
+
+    repeatable = run.search.iterations is not None
+    meanwhile = [_wait] if repeatable else [_wait, plain_search]
+    if not ready():
+        pause = time.monotonic() + NOTE_S
+        yield [Part(one, deadline=pause, until=ready) for one in meanwhile]
+    if not ready():
+        run.wanted.on_note("compiling the heuristics; another search runs meanwhile")
         try:
-            events.put(_End(part.heuristic(own, start)))
-        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
-            events.put(_End(error))
+            yield [Part(one, until=ready) for one in meanwhile]
+        finally:
+            run.wanted.on_note("")
 
-    threads = [Thread(target=run, args=(part,), daemon=True) for part in parts]
-    for thread in threads:
-        thread.start()
-    running = len(threads)
-    failure: BaseException | None = None
-    try:
-        while running:
-            if search.over or best.proved:
-                stop.set()
-            try:
-                event = events.get(timeout=POLL_S)
-            except Empty:
-                continue
-            if isinstance(event, Incumbent):
-                found = event
-            else:
-                running -= 1
-                if isinstance(event.outcome, BaseException):
-                    failure = failure or event.outcome
-                    stop.set()
-                    continue
-                found = event.outcome
-            if found.value < best.value:
-                best = found
-                if search.on_improvement is not None:
-                    search.on_improvement(best)
-            elif found.value == best.value and found.proved:
-                best = replace(best, proved=True)
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    if failure is not None:
-        raise failure
-    return best
+
+def _wait(search: Search, start: Incumbent | None) -> Incumbent | None:
+    while not search.over:
+        time.sleep(POLL_S)
+    return start

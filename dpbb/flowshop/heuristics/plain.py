@@ -1,4 +1,7 @@
-"""Insertion, NEH and iterated greedy in plain NumPy: what runs while Numba compiles.
+"""Heuristics in plain NumPy, which run while Numba compiles.
+
+Palmer's and Johnson's orders take no search: milliseconds at any size. NEH and an
+iterated greedy search are made of insertions.
 
 Insertion by Taillard's acceleration (E. Taillard, EJOR 47(1), 1990): the makespans of
 all positions of one job in a sequence of length l cost O(l m) together. Both recursions
@@ -12,16 +15,60 @@ makespan fits because of ``dpbb.flowshop.times.MAX_TOTAL_TIME``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.problem import Incumbent
 
 Ints = NDArray[np.int32]
 Jobs = NDArray[np.intp]
+
+
+def palmer(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Try the jobs in their own order, and by falling slope: growing times come first.
+
+    The jobs that are kept are those of ``start``, else the first and the last ones.
+
+    Notes
+    -----
+    Slope index of Palmer, Oper. Res. Q. 16(1), 1965.
+    """
+    n_machines = search.instance.n_machines
+    order, between = search.free_places(start)
+    jobs = np.sort(order[between])
+    order[between] = jobs
+    best = improve(search, start, order, "own order")
+    if search.over:
+        return best
+    slopes = search.instance.times @ (2 * np.arange(n_machines) - (n_machines - 1))
+    order[between] = jobs[np.argsort(-slopes[jobs], kind="stable")]
+    return improve(search, best, order, "palmer")
+
+
+JOHNSON_MACHINES = 2
+"""On more it is no more than a guess."""
+
+
+def johnson(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Return a best schedule of a shop of up to ``JOHNSON_MACHINES`` machines.
+
+    Source: Johnson, Naval Research Logistics Quarterly 1(1), 1954. On one machine
+    all orders cost the same. That the first and the last jobs are kept changes nothing:
+    with F and B before and after, the makespan is the larger one of two values that
+    no order changes and of F_0 + max over jobs k of (sum of p_0 up to k + sum of p_1
+    from k on) + B_1, which the rule minimizes.
+    """
+    times = search.instance.times
+    order, between = search.free_places()
+    if times.shape[1] == JOHNSON_MACHINES:
+        tables = JohnsonTables.of(times[between], machine_pairs(JOHNSON_MACHINES))
+        order[between] = order[between][tables.order[0]]
+    return replace(improve(search, start, order, "johnson"), proved=True)
 
 
 class Insertion(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,12 +42,11 @@ class Search:
     kept
         How many jobs at the front and at the back of the start stay where they are;
         only a ``Method`` that runs ``beside`` takes other values than zero.
-    device
-        Index of the GPU, for functions that run on one.
     on_improvement, should_stop
         As of ``dpbb.problem.StartSearch``.
     elsewhere
-        Returns the best incumbent of all searches that run at once; asked now and then.
+        Returns the best incumbent of all searches that run at once, if there is one;
+        asked now and then.
     """
 
     instance: FlowShopInstance
@@ -56,10 +56,9 @@ class Search:
     seed: int = 0
     iterations: int | None = None
     kept: tuple[int, int] = (0, 0)
-    device: int = 0
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
-    elsewhere: Callable[[], Incumbent] | None = None
+    elsewhere: Callable[[], Incumbent | None] | None = None
 
     @property
     def over(self) -> bool:
@@ -81,9 +80,8 @@ class Search:
 
     def latest(self, own: Incumbent) -> Incumbent:
         """Return a better incumbent than one's own if there is one elsewhere."""
-        if self.elsewhere is None:
-            return own
-        return min(own, self.elsewhere(), key=lambda one: one.value)
+        other = None if self.elsewhere is None else self.elsewhere()
+        return own if other is None or other.value >= own.value else other
 
 
 class Heuristic(Protocol):
@@ -178,3 +176,27 @@ def path_of(name: str, device: str, *, strict: bool = False) -> str:
     if path is None:
         raise OptionError(f"device: expected gpu for the heuristic {name!r}, got cpu")
     return path
+
+
+def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
+    """Return the heuristic ``"module:function"``; waits until it is compiled."""
+    name, _, function = path.partition(":")
+    module = import_module(name)
+    if hasattr(module, "load"):
+        module.load(search, start)
+    return getattr(module, function)
+
+
+def tiny_searches(
+    lanes: Iterable[type[np.signedinteger[Any]]],
+) -> Iterator[tuple[Search, Incumbent]]:
+    """Yield a search of milliseconds, two iterations, for each of these integers.
+
+    ``lanes``: ``int16``, or ``int32``, which the times of the shop are made too large
+    for.
+    """
+    times = np.random.default_rng(0).integers(1, 9, (5, 3))
+    for lane in set(lanes):
+        scale = 1 if lane is np.int16 else np.iinfo(np.int16).max
+        search = Search(FlowShopInstance("load", times * scale), 0, iterations=2)
+        yield search, improve(search, None, range(5), "load")

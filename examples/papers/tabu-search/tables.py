@@ -38,9 +38,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--generations", type=int, default=1000)
     parser.add_argument("--searches", type=int, default=1, help="side by side")
     parser.add_argument("--seeds", nargs="+", type=int, default=[101, 202, 303])
-    parser.add_argument(
-        "--tabu", choices=("pairs", "positions", "permutations"), default="pairs"
-    )
     args = parser.parse_args(arguments)
     device = "gpu" if has_gpu() else "cpu"
     print(f"{Machine.this()}; {device}, {args.searches} searches\n")
@@ -62,7 +59,6 @@ def main(arguments: list[str] | None = None) -> int:
                         generations=args.generations,
                         searches=args.searches,
                         seed=seed,
-                        tabu=args.tabu,
                         device=device,
                         **how,
                     )

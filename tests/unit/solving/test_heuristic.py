@@ -12,7 +12,7 @@ import pytest
 import dpbb
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics import loading
+from dpbb.flowshop.heuristics import first
 from dpbb.flowshop.makespan import makespan
 from dpbb.problem import Incumbent
 from dpbb.proof.verify import verify
@@ -102,7 +102,7 @@ def test_without_a_device_a_gpu_is_not_there():
 
 def test_a_limit_ends_it_while_its_code_is_compiled(monkeypatch):
     compiled = Event()
-    monkeypatch.setattr(loading, "loaded", lambda *_: compiled.wait(60))
+    monkeypatch.setattr(first, "loaded", lambda *_: compiled.wait(60))
     try:
         result = dpbb.heuristic("ta051", "ig", time_limit_s=0.5, **QUIET)
     finally:

@@ -75,10 +75,9 @@ def hang_with(monkeypatch, clock):
     """Have the heuristics hang, as if they were compiled; returns what ends them."""
     release = Event()
     monkeypatch.setattr("dpbb.solving.start.time", clock)
-    monkeypatch.setattr("dpbb.flowshop.heuristics.in_time.time", clock)
+    monkeypatch.setattr("dpbb.flowshop.heuristics.first.time", clock)
     monkeypatch.setattr(
-        "dpbb.flowshop.heuristics.in_time.first_incumbent",
-        lambda *_args, **_how: release.wait(60),
+        "dpbb.flowshop.heuristics.first.neh", lambda *_args: release.wait(60)
     )
     return release
 

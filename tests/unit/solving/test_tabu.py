@@ -7,9 +7,6 @@ import pytest
 
 import dpbb
 from dpbb.errors import InstanceError, OptionError
-from dpbb.flowshop import FlowShopInstance
-from dpbb.flowshop.heuristics.tabu import search as searching
-from dpbb.flowshop.heuristics.tabu.state import Sharing
 from dpbb.flowshop.makespan import makespan
 
 TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
@@ -69,7 +66,6 @@ def test_one_job_has_no_neighbours():
         ({"threads": True}, "threads: expected a whole number >= 1, got True"),
         ({"neighbourhood": "2opt"}, "neighbourhood: expected one of swap, insert"),
         ({"sharing": "all"}, "sharing: expected one of none, prefix, both, got 'all'"),
-        ({"tabu": 3}, "tabu: expected one of pairs, permutations, positions, got 3"),
         ({"objective": "cost"}, "objective: expected one of makespan, flow-time"),
         ({"device": "tpu"}, "device: expected one of auto, cpu, gpu, got"),
         (
@@ -116,34 +112,3 @@ def test_all_neighbours():
     assert found.dtype == np.int32
     assert found.tolist() == swaps
     assert dpbb.neighbourhood.insertion_makespans(TIMES, jobs).tolist() == insertions
-
-
-@pytest.mark.parametrize(
-    ("searches", "n_machines", "n_jobs", "pays"),
-    [(1, 30, 500, False), (1, 30, 650, True), (264, 15, 100, True), (1, 2, 3, False)],
-)
-def test_columns_are_shared_where_that_was_measured_to_pay(
-    monkeypatch, searches, n_machines, n_jobs, pays
-):
-    """But only where nobody says what to share, and by swaps on a GPU."""
-    shop = FlowShopInstance("shop", np.ones((n_jobs, n_machines), np.int64))
-    asked = []
-
-    def note(rules, starts, *_more):
-        asked.append((rules.sharing, len(starts)))
-        raise StopIteration
-
-    monkeypatch.setattr(searching, "choose_device", lambda device: device)
-    monkeypatch.setattr(searching, "make_search", note)
-    for device, sharing, expected in (
-        ("gpu", None, Sharing.BOTH if pays else Sharing.NONE),
-        ("gpu", "both", Sharing.BOTH),
-        ("cpu", None, Sharing.BOTH),
-    ):
-        with pytest.raises(StopIteration):
-            dpbb.tabu_search(
-                shop, range(n_jobs), searches=searches, sharing=sharing, device=device
-            )
-        assert asked.pop() == (expected, searches)
-    rules = searching.make_rules(shop, neighbourhood="insert")
-    assert searching.pays_to_share(rules, 1)

@@ -6,7 +6,6 @@ as many generations as last for some tenths of a second, so that limits are kept
 
 import ctypes
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.heuristics.tabu.state import Objective, Rules, State, Tabu
+from dpbb.flowshop.heuristics.tabu.state import Rules, Sharing, State
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
 HERE = Path(__file__).parent / "cuda"
+DEVICE = 0
 LANES = 32
 TILE_SIDE = 8
 SLOTS = 3
@@ -28,8 +28,10 @@ LAUNCH_OPERATIONS = 1e12
 LAUNCH_GENERATIONS = 2000
 """Of all searches in one launch, at most: some tenths of a second on an H200."""
 
-SHARING = {"none": 0, "prefix": 1, "both": 2}
-TABU = {Tabu.PAIRS: 0, Tabu.PERMUTATIONS: 1, Tabu.POSITIONS: 2}
+SHARING_PAYS = 10_000_000
+"""Searches x jobs^2 x machines from which shared columns pay (measured on an H200: one
+search at 30x500 is 7.5 and loses, at 30x650 12.7 and gains; 264 at 15x100 are 40 and
+gain)."""
 
 _alone = threading.Lock()
 """Blocks of a launch wait for one another: no two launches share a device."""
@@ -40,9 +42,8 @@ NUMBERS = (
     *("total_back", "bias"),
 )
 PLACES = (
-    *("times", "rows", "parents", "bests", "values", "expiry", "hashes", "history"),
-    *("moves", "steps", "heads", "tails", "head_sums", "minima", "counters"),
-    "neighbours",
+    *("times", "rows", "parents", "bests", "values", "expiry", "history", "moves"),
+    *("steps", "heads", "tails", "head_sums", "minima", "counters", "neighbours"),
 )
 """Arguments of the kernels, in their order; see ``search.cuh``."""
 
@@ -110,62 +111,61 @@ def _excess(times: NDArray[np.int64]) -> int:
     return int(np.maximum(times[:, 0] - times[:, -1], 0).sum())
 
 
-class GpuSearch:
-    """Searches on a device, advanced by any number of generations at a time.
+def sharing_of(rules: Rules, searches: int) -> Sharing:
+    """Return what to share: as much as the objective allows, where that is faster.
 
-    Parameters
-    ----------
-    times : ndarray of int64, shape (n_jobs, n_machines)
-    starts : ndarray of int32, shape (searches, n_jobs)
+    A parent's tables are a chain of dependent steps: few searches of a small shop are
+    faster without them. Insertions cannot do without.
+    """
+    if rules.sharing is not None:
+        return rules.sharing
+    n_jobs, n_machines = rules.times.shape
+    if not rules.insert and searches * n_jobs**2 * n_machines < SHARING_PAYS:
+        return Sharing.NONE
+    return Sharing.PREFIX if rules.flow else Sharing.BOTH
+
+
+class GpuSearches:
+    """Searches on a device, as many generations in a launch as keep limits.
+
+    See ``Searches``.
 
     Raises
     ------
     EngineUnavailable
         No such device, or its compiler refused the kernels.
     OptionError
-        The device has too little memory.
+        The device has too little memory, or the values are too large.
     """
 
-    def __init__(
-        self,
-        times: NDArray[np.int64],
-        rules: Rules,
-        starts: NDArray[np.int32],
-        device: int = 0,
-    ) -> None:
-        self._cupy = require_gpu(device)
-        self._device = device
+    def __init__(self, rules: Rules, state: State) -> None:
+        self._cupy = require_gpu(DEVICE)
         self._enter()
-        self._rules = rules
-        flow = rules.objective is Objective.FLOW_TIME
-        rows = Rows(times, flow=flow, insert=rules.insert)
-        n_searches, n_jobs = starts.shape
-        most = longest_makespan(times)
-        if flow:
-            most *= n_jobs
+        self._rules, self._state = rules, state
+        self._shape = n_searches, n_jobs = state.parents.shape
+        most = longest_makespan(rules.times) * (n_jobs if rules.flow else 1)
         if most >= 2**31:
             raise OptionError(
                 f"objective: expected values below 2^31 on a GPU, got up to {most:,}"
             )
-        self._rows = rows
-        self._shape = (n_searches, n_jobs)
-        self._compile()
-        self._allocate(starts)
+        self._rows = Rows(rules.times, flow=rules.flow, insert=rules.insert)
+        part = int(LAUNCH_OPERATIONS / max(1.0, rules.operations * n_searches))
+        self.part = min(max(1, part), LAUNCH_GENERATIONS)
+        self._compile(sharing_of(rules, n_searches))
+        self._allocate(state)
 
     def _enter(self) -> None:
         """Give this thread the device's context: calls of the driver need one."""
-        self._cupy.cuda.runtime.setDevice(self._device)
+        self._cupy.cuda.runtime.setDevice(DEVICE)
 
-    def _compile(self) -> None:
+    def _compile(self, sharing: Sharing) -> None:
         rows, rules = self._rows, self._rules
         n_searches, n_jobs = self._shape
-        attributes = self._cupy.cuda.Device(self._device).attributes
+        attributes = self._cupy.cuda.Device(DEVICE).attributes
         most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
         shared, in_shared = 16 + 4 * (-(-n_jobs // 4) * 4), False
         if rules.insert:
             shared *= 2  # two orders of the jobs, by turns
-            if rules.tabu is Tabu.PERMUTATIONS:
-                shared += 16 * (n_jobs + 1)
         else:
             steps_bytes = 4 * n_jobs * rows.width
             in_shared = shared + steps_bytes <= most_shared
@@ -182,16 +182,15 @@ class GpuSearch:
         defines = {
             "N_MACHINES": rows.n_machines,
             "WIDE": int(rows.wide),
-            "SHARING": SHARING[rules.sharing],
-            "TABU": TABU[rules.tabu],
-            "FLOW": int(rules.objective is Objective.FLOW_TIME),
+            "SHARING": list(Sharing).index(sharing),
+            "FLOW": int(rules.flow),
             "BLOCK": block,
             "STEPS_SHARED": int(in_shared),
             "LEAVING": self._leaving,
         }
         name = "insertions" if rules.insert else "swaps"
-        module = load_module([HERE / f"{name}.cu"], defines, self._device)
-        with self._cupy.cuda.Device(self._device):
+        module = load_module([HERE / f"{name}.cu"], defines, DEVICE)
+        with self._cupy.cuda.Device(DEVICE):
             kernel = module.get_function(f"search_{name}")
             kernel.max_dynamic_shared_size_bytes = shared
             fit = self._cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
@@ -220,10 +219,9 @@ class GpuSearch:
         side = max(1, -(-(width - 1) // TILE_SIDE))
         return side * (side + 1) // 2
 
-    def _allocate(self, starts: NDArray[np.int32]) -> None:
+    def _allocate(self, state: State) -> None:
         cupy, rows, rules = self._cupy, self._rows, self._rules
         n_searches, n_jobs = self._shape
-        lists = 1 if rules.tabu is Tabu.PERMUTATIONS else n_searches * n_jobs * n_jobs
         groups, width = self._groups, rows.width
         length = -(-n_jobs // BATCH) * BATCH
         tails: tuple[int, ...]
@@ -238,21 +236,20 @@ class GpuSearch:
             "parents": ((n_searches, n_jobs), np.uint32),
             "bests": ((n_searches, n_jobs), np.uint32),
             "values": ((n_searches, 2), np.uint32),
-            "expiry": ((lists,), np.uint32),
-            "hashes": ((n_searches, max(1, rules.tenure)), np.uint64),
+            "expiry": ((n_searches * n_jobs * n_jobs,), np.uint32),
             "steps": (steps, np.uint32),
             "heads": (heads, np.uint32),
             "tails": (tails, np.uint32),
-            "head_sums": ((self._groups, n_jobs + 1), np.uint32),
-            "minima": ((self._groups, SLOTS), np.uint64),
-            "counters": ((self._groups, 1 + SLOTS), np.uint32),
-            "neighbours": ((rules.neighbours(n_jobs),), np.uint32),
+            "head_sums": ((groups, n_jobs + 1), np.uint32),
+            "minima": ((groups, SLOTS), np.uint64),
+            "counters": ((groups, 1 + SLOTS), np.uint32),
+            "neighbours": ((max(1, rules.n_neighbours),), np.uint32),
         }
         needed = sum(
             int(np.prod(shape)) * np.dtype(kind).itemsize
             for shape, kind in shapes.values()
         )
-        with cupy.cuda.Device(self._device):
+        with cupy.cuda.Device(DEVICE):
             free = cupy.cuda.runtime.memGetInfo()[0]
             free += cupy.get_default_memory_pool().free_bytes()
             if needed > 0.9 * free:
@@ -266,64 +263,21 @@ class GpuSearch:
             }
             self._arrays["times"] = cupy.asarray(rows.times)
             self._arrays["rows"] = cupy.asarray(rows.cells)
-            given = np.ascontiguousarray(starts, np.uint32)
-            self._arrays["parents"].set(given)
-            self._arrays["bests"].set(given)
-            self._arrays["values"].set(
-                np.repeat(rules.values(given)[:, None], 2, axis=1).astype(np.uint32)
-            )
+            for name in ("parents", "bests", "values"):
+                self._arrays[name].set(getattr(state, name).astype(np.uint32))
 
     def neighbours(self) -> NDArray[np.int64]:
-        """Return the values of all neighbours of the first search's parent.
-
-        The searches advance by a generation.
-        """
-        self._launch(1, 2, with_neighbours=True)
+        """See ``Searches``."""
+        self.advance(self._state.generation + 1, with_neighbours=True)
         return self._arrays["neighbours"].get().astype(np.int64)
 
-    def run(
-        self,
-        state: State,
-        generations: int,
-        over: Callable[[], bool] = lambda: False,
-        on_part: Callable[[State], None] = lambda state: None,
-    ) -> None:
-        """Advance the searches and write what they did into ``state``.
-
-        Parameters
-        ----------
-        state
-            Of these searches; its generation says where to go on.
-        generations
-            The last one, counted from 1.
-        over
-            Asked between launches; True ends the run early.
-        on_part
-            Called after every launch.
-        """
-        operations = self._rules.operations(self._shape[1]) * self._shape[0]
-        part = max(1, int(LAUNCH_OPERATIONS / max(1.0, operations)))
-        part = min(part, LAUNCH_GENERATIONS)
-        while state.generation < generations and not over():
-            first = state.generation + 1
-            last = min(generations, first + part - 1)
-            history, moves = self._launch(first, last + 1)
-            state.history[:, first : last + 1] = history
-            state.moves[:, first - 1 : last] = moves
-            state.generation = last
-            state.parents[:] = self._arrays["parents"].get()
-            state.bests[:] = self._arrays["bests"].get()
-            state.values[:] = self._arrays["values"].get()
-            on_part(state)
-
-    def _launch(
-        self, first: int, end: int, *, with_neighbours: bool = False
-    ) -> tuple[Any, Any]:
-        """Run the generations from first to end - 1; return history and moves."""
-        cupy, rules, rows = self._cupy, self._rules, self._rows
+    def advance(self, last: int, *, with_neighbours: bool = False) -> None:
+        """See ``Searches``: one launch."""
+        cupy, rules, rows, state = self._cupy, self._rules, self._rows, self._state
         n_searches, n_jobs = self._shape
+        first, end = state.generation + 1, last + 1
         self._enter()  # in the caller's thread, which may be another one
-        with _alone, cupy.cuda.Device(self._device):
+        with _alone, cupy.cuda.Device(DEVICE):
             history = cupy.zeros((n_searches, end - first), np.uint32)
             moves = cupy.zeros((n_searches, end - first), np.int32)
             self._arrays["minima"].set(
@@ -360,4 +314,9 @@ class GpuSearch:
                 *(self._shared, stream.ptr),
                 ctypes.addressof(addresses),
             )
-            return history.get(), moves.get()
+            state.history[:, first:end] = history.get()
+            state.moves[:, first - 1 : last] = moves.get()
+            state.parents[:] = self._arrays["parents"].get()
+            state.bests[:] = self._arrays["bests"].get()
+            state.values[:] = self._arrays["values"].get()
+        state.generation = last

@@ -1,4 +1,4 @@
-"""Tabu searches with all their arms: what is given, checked; and what was found.
+"""Tabu searches: what is given, checked; the loop; what was found.
 
 Source: the swap neighbourhood with shared columns of "Avoiding duplicated computation
 to improve the performance of PFSP on CUDA GPUs", against the baseline of Czapinski and
@@ -10,8 +10,9 @@ parent stays for a generation.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,16 +22,15 @@ from numpy.typing import NDArray
 from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
-from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch
+from dpbb.flowshop.heuristics.tabu.cpu import CpuSearches
+from dpbb.flowshop.heuristics.tabu.gpu import GpuSearches
 from dpbb.flowshop.heuristics.tabu.state import (
     Neighbourhood,
     Objective,
     Rules,
+    Searches,
     Sharing,
     State,
-    Tabu,
-    default_tenure,
 )
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import physical_cores
@@ -43,13 +43,7 @@ DEVICES = ("auto", "cpu", "gpu")
 MOST_GENERATIONS = 10**9
 """With a tenure they are counted in 32 bits."""
 
-SHARING_PAYS = 10_000_000
-"""Searches x jobs^2 x machines from which shared columns pay on a GPU (measured on an
-H200: one search at 30x500 is 7.5 and loses, at 30x650 12.7 and gains; 264 at 15x100 are
-40 and gain)."""
-
 MOST_TENURE = 10**6
-"""The list of permutations has so many entries for each search."""
 
 STARTS_SWAPS = 0.25
 """Random swaps, as a share of the jobs, that set a further search's start apart."""
@@ -100,40 +94,43 @@ def run_searches(
     generations: int,
     device: str = "auto",
     threads: int | None = None,
-    *,
-    fastest: bool = False,
 ) -> TabuResult:
-    """Run searches here and return what they have found.
-
-    ``fastest``: without shared columns where that is faster, whatever the rules say.
-    """
+    """Run searches here and return what they have found."""
     where = choose_device(device)
-    if fastest and where == "gpu" and not pays_to_share(rules, len(starts)):
-        rules = replace(rules, sharing=Sharing.NONE)
-    search = make_search(rules, starts, where, threads)
     state = State.of(rules, starts, generations)
+    searches = make_searches(rules, state, where, threads)
     began = time.perf_counter()
-    search.run(state, generations)
-    return result_of(rules, state, time.perf_counter() - began, where)
-
-
-def result_of(rules: Rules, state: State, seconds: float, device: str) -> TabuResult:
-    """Return what the searches of a state have found; values are computed here."""
-    values = rules.values(state.bests.astype(np.uint32))
+    run(searches, state)
+    seconds = time.perf_counter() - began
+    values = rules.values(state.bests)  # no kernel's word is taken
     search = int(values.argmin())
-    done = state.generation
-    count = rules.neighbours(len(rules.times)) if len(rules.times) > 1 else 0
     return TabuResult(
         state.bests[search].astype(np.int64),
         int(values[search]),
-        state.history[:, : done + 1],
-        state.moves[:, :done],
+        state.history,
+        state.moves,
         search,
         rules.tenure,
-        count * done * len(values),
+        rules.n_neighbours * generations * len(starts),
         seconds,
-        device,
+        where,
     )
+
+
+def run(
+    searches: Searches,
+    state: State,
+    over: Callable[[], bool] = lambda: False,
+    on_part: Callable[[], None] = lambda: None,
+) -> None:
+    """Advance searches until all generations of their state are done, or ``over``.
+
+    ``on_part`` is called whenever some generations are done.
+    """
+    generations = state.moves.shape[1]
+    while state.generation < generations and not over():
+        searches.advance(min(generations, state.generation + searches.part))
+        on_part()
 
 
 def joined(parts: Sequence[TabuResult], seconds: float) -> TabuResult:
@@ -150,31 +147,20 @@ def joined(parts: Sequence[TabuResult], seconds: float) -> TabuResult:
     )
 
 
-def pays_to_share(rules: Rules, searches: int) -> bool:
-    """Whether a GPU is faster with shared columns.
-
-    A parent's tables are a chain of dependent steps: few searches of a small shop are
-    faster without them. Insertions cannot do without.
-    """
-    n_jobs, n_machines = rules.times.shape
-    return rules.insert or searches * n_jobs**2 * n_machines >= SHARING_PAYS
-
-
-def make_search(
-    rules: Rules,
-    starts: NDArray[np.int32],
-    device: str,
-    threads: int | None = None,
-    index: int = 0,
-) -> CpuSearch | GpuSearch:
+def make_searches(
+    rules: Rules, state: State, device: str, threads: int | None = None
+) -> Searches:
     """Return searches that are ready to run; compilation is over."""
     if device == "gpu":
-        return GpuSearch(rules.times, rules, starts, index)
-    search = CpuSearch(rules, starts, threads or physical_cores())
-    times, two = np.ones((2, rules.times.shape[1]), int), np.array([[0, 1]], np.int32)
-    small = replace(rules, times=times, tenure=1, kept=(0, 0))
-    CpuSearch(small, two).run(State.of(small, two, 1), 1)
-    return search
+        return GpuSearches(rules, state)
+    load_cpu()
+    return CpuSearches(rules, state, threads or physical_cores())
+
+
+def load_cpu() -> None:
+    """Load or compile what runs on cores, so that it takes no time from a search."""
+    rules = make_rules(FlowShopInstance("load", np.eye(2, dtype=int)))
+    CpuSearches(rules, State.of(rules, np.array([[0, 1]], np.int32), 1)).advance(1)
 
 
 def choose_device(device: str) -> str:
@@ -189,39 +175,31 @@ def make_rules(
     tenure: int | None = None,
     neighbourhood: str = Neighbourhood.SWAP,
     sharing: str | None = None,
-    tabu: str = Tabu.PAIRS,
     objective: str = Objective.MAKESPAN,
     kept: tuple[int, int] = (0, 0),
 ) -> Rules:
     """Return the rules of a search; refuses what does not go together."""
     moves = member(Neighbourhood, neighbourhood, "neighbourhood")
     what = member(Objective, objective, "objective")
-    flow = what is Objective.FLOW_TIME
-    if sharing is None:
-        share = Sharing.PREFIX if flow else Sharing.BOTH
-    else:
-        share = member(Sharing, sharing, "sharing")
-    if flow and share is Sharing.BOTH:
-        raise OptionError(
-            "sharing: expected none or prefix for total flow time, which depends on "
-            "the ends of all jobs behind a swap, got both"
-        )
-    insert = moves is Neighbourhood.INSERT
-    if insert and flow:
+    share = None if sharing is None else member(Sharing, sharing, "sharing")
+    if moves is Neighbourhood.INSERT and what is Objective.FLOW_TIME:
         raise OptionError(
             "objective: expected makespan with insertions, whose acceleration shares "
             "tails, got flow-time"
         )
-    if insert and share is not Sharing.BOTH:
+    if moves is Neighbourhood.INSERT and share not in (None, Sharing.BOTH):
         raise OptionError(
             f"sharing: expected both (or nothing) with insertions, got {share}"
         )
+    if what is Objective.FLOW_TIME and share is Sharing.BOTH:
+        raise OptionError(
+            "sharing: expected none or prefix for total flow time, which depends on "
+            "the ends of all jobs behind a swap, got both"
+        )
     if tenure is None:
-        tenure = default_tenure(shop.n_jobs)
+        tenure = max(7, shop.n_jobs // 4)
     whole(0, MOST_TENURE).check(tenure, "tenure")
-    return Rules(
-        shop.times, moves, share, member(Tabu, tabu, "tabu"), what, int(tenure), kept
-    )
+    return Rules(shop.times, moves, what, share, int(tenure), kept)
 
 
 def make_starts(
@@ -292,8 +270,7 @@ def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
 
 def load(_search: Search, _start: Incumbent) -> None:
     """Load or compile what runs on cores, so that it takes no time from a search."""
-    tiny = make_rules(FlowShopInstance("load", np.eye(3, 2, dtype=int)), 1)
-    make_search(tiny, np.array([[0, 1, 2]], np.int32), "cpu", 1)
+    load_cpu()
 
 
 def _rounds(
@@ -308,24 +285,24 @@ def _rounds(
         search.instance, neighbourhood=Neighbourhood.INSERT, kept=search.kept
     )
     rng = np.random.default_rng(search.seed)
-    left = search.iterations
-    begun = False
-    while not (incumbent.proved or search.over) and (left is None or left > 0):
-        generations = ROUND if left is None else min(ROUND, left)
-        starts = np.tile(incumbent.permutation.astype(np.int32), (searches, 1))
-        for jobs in starts[0 if begun else 1 :]:
-            swap_some(rng, jobs, first, last, KICK)
-        begun = True
+    left = math.inf if search.iterations is None else search.iterations
+    alone = 1  # the first search of the first round begins at the incumbent
 
-        def take(state: State) -> None:
+    def over() -> bool:
+        return incumbent.proved or search.over
+
+    while left > 0 and not over():
+        starts = np.tile(incumbent.permutation.astype(np.int32), (searches, 1))
+        for jobs in starts[alone:]:
+            swap_some(rng, jobs, first, last, KICK)
+        alone = 0
+        state = State.of(rules, starts, int(min(ROUND, left)))
+
+        def take(state: State = state) -> None:
             nonlocal incumbent
             best = state.bests[state.values[:, 1].argmin()]
             incumbent = improve(search, incumbent, best, "tabu")
 
-        state = State.of(rules, starts, generations)
-        make_search(rules, starts, device, search.threads, index=search.device).run(
-            state, generations, lambda: incumbent.proved or search.over, take
-        )
-        if left is not None:
-            left -= state.generation
+        run(make_searches(rules, state, device, search.threads), state, over, take)
+        left -= state.generation
     return incumbent

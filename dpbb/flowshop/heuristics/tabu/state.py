@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +20,11 @@ class Neighbourhood(StrEnum):
 
 
 class Sharing(StrEnum):
-    """Which columns of the parent its neighbours use."""
+    """Which columns of the parent its neighbours use on a GPU."""
 
     NONE = "none"
     PREFIX = "prefix"
     BOTH = "both"
-
-
-class Tabu(StrEnum):
-    """What is forbidden for a while after a move."""
-
-    PAIRS = "pairs"
-    PERMUTATIONS = "permutations"
-    POSITIONS = "positions"
 
 
 class Objective(StrEnum):
@@ -48,19 +41,20 @@ class Rules:
     Parameters
     ----------
     times : ndarray of int64, shape (n_jobs, n_machines)
-    neighbourhood, sharing, tabu, objective
+    neighbourhood, objective
         See their types.
+    sharing
+        None: what is fastest.
     tenure
-        Generations for which a move is forbidden.
+        Generations for which two jobs are not moved against each other.
     kept
         Positions at the front and at the back that stay as they are.
     """
 
     times: NDArray[np.int64]
     neighbourhood: Neighbourhood
-    sharing: Sharing
-    tabu: Tabu
     objective: Objective
+    sharing: Sharing | None
     tenure: int
     kept: tuple[int, int] = (0, 0)
 
@@ -69,27 +63,33 @@ class Rules:
         """Whether neighbours are insertions."""
         return self.neighbourhood is Neighbourhood.INSERT
 
-    def neighbours(self, n_jobs: int) -> int:
-        """Return the number of neighbours of a permutation, at least 1."""
+    @property
+    def flow(self) -> bool:
+        """Whether a schedule costs its total flow time."""
+        return self.objective is Objective.FLOW_TIME
+
+    @property
+    def n_neighbours(self) -> int:
+        """Neighbours of a permutation."""
+        n_jobs = len(self.times)
         pairs = n_jobs * (n_jobs - 1)
-        return max(1, pairs if self.insert else pairs // 2)
+        return pairs if self.insert else pairs // 2
 
-    def operations(self, n_jobs: int) -> float:
-        """Return the operations of one generation of one search, about."""
-        m = int(self.times.shape[1])
-        if self.insert:
-            return 10.0 * n_jobs * n_jobs * m
-        share = {Sharing.NONE: 2, Sharing.PREFIX: 3, Sharing.BOTH: 6}[self.sharing]
-        return float(n_jobs) ** 3 / share * m
+    @property
+    def operations(self) -> float:
+        """Operations of one generation of one search, about."""
+        n_jobs, n_machines = self.times.shape
+        each = 10.0 if self.insert else n_jobs / (3 if self.flow else 6)
+        return each * n_jobs**2 * n_machines
 
-    def values(self, permutations: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def values(self, permutations: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return what permutations of shape (r, n_jobs) cost, shape (r,)."""
         fronts = np.zeros((len(permutations), self.times.shape[1]), np.int64)
         sums = np.zeros(len(permutations), np.int64)
         for jobs in permutations.T:
             fronts = append_job(fronts, self.times[jobs])
             sums += fronts[:, -1]
-        return sums if self.objective is Objective.FLOW_TIME else fronts[:, -1]
+        return sums if self.flow else fronts[:, -1]
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +119,7 @@ class State:
     @classmethod
     def of(cls, rules: Rules, starts: NDArray[np.int32], generations: int) -> State:
         """Return searches that have not begun."""
-        values = rules.values(starts.astype(np.uint32))
+        values = rules.values(starts)
         history = np.zeros((len(starts), generations + 1), np.int64)
         history[:, 0] = values
         moves = np.full((len(starts), generations), -1, np.int32)
@@ -127,37 +127,19 @@ class State:
         return cls(starts.copy(), starts.copy(), both, history, moves)
 
 
-def default_tenure(n_jobs: int) -> int:
-    """Return generations for which a move is tabu unless told otherwise."""
-    return max(7, n_jobs // 4)
+class Searches(Protocol):
+    """Searches on one kind of device, which write what they do into their ``State``.
 
-
-def codes(n_jobs: int) -> NDArray[np.uint64]:
-    """Return a fixed number for every position and job, shape (n_jobs, n_jobs).
-
-    The hash of a permutation is the sum of its jobs' numbers, modulo 2^64, so that the
-    hash of a neighbour follows from its parent's. SplitMix64 (Steele, Lea, Flood,
-    OOPSLA 2014).
+    ``part``: how many generations go together between two looks at the limits.
     """
-    x = np.arange(1, n_jobs * n_jobs + 1, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        x *= np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return (x ^ x >> np.uint64(31)).reshape(n_jobs, n_jobs)
 
+    part: int
 
-def swap_of(index: int, n_jobs: int) -> tuple[int, int]:
-    """Return the positions i < j of a swap: pairs are numbered row by row."""
-    i = int(n_jobs - 0.5 - np.sqrt((n_jobs - 0.5) ** 2 - 2.0 * index))
-    while i * (2 * n_jobs - i - 1) // 2 > index:
-        i -= 1
-    while (i + 1) * (2 * n_jobs - i - 2) // 2 <= index:
-        i += 1
-    return i, index - i * (2 * n_jobs - i - 1) // 2 + i + 1
+    def advance(self, last: int) -> None:
+        """Make the moves of all generations up to ``last``, counted from 1."""
 
+    def neighbours(self) -> NDArray[np.int64]:
+        """Return what all neighbours of the first parent cost.
 
-def insertion_of(index: int, n_jobs: int) -> tuple[int, int]:
-    """Return where an insertion takes a job out and where it puts it."""
-    source, target = divmod(index, n_jobs - 1)
-    return source, target + (target >= source)
+        The searches advance by a generation.
+        """

@@ -14,7 +14,7 @@ from dpbb.cluster.scheduler.beside import (
     split_of,
 )
 from dpbb.cluster.scheduler.outlook import FIRST_S, Remaining
-from dpbb.flowshop.heuristics.palmer import palmer
+from dpbb.flowshop.heuristics.plain import palmer
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance

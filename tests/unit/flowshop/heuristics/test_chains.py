@@ -189,3 +189,17 @@ def test_error_of_a_callback_ends_the_chains():
             Search(taillard_instance("ta051"), 0, threads=2, on_improvement=improved)
         )
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("scale", "lanes"),
+    [(1, {np.int16}), (1500, {np.int16, np.int32}), (10_000, {np.int32})],
+)
+def test_what_is_loaded_is_for_the_integers_that_are_used(monkeypatch, scale, lanes):
+    """At the border both: what is taken out decides, and differs by method."""
+    loaded = set()
+    monkeypatch.setattr(chains, "iterate", lambda _c, one, _n: loaded.add(type(one)))
+    times = scale * np.array([[3, 2], [1, 4], [2, 2], [5, 1]])
+    search = Search(FlowShopInstance("shop", times), 0)
+    load(search, neh(search))
+    assert loaded == lanes

@@ -1,8 +1,12 @@
+"""What searches for the first incumbent, for how long, and what the loop passes on."""
+
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from threading import Event, current_thread
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,8 +14,8 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, taillard_instance
 from dpbb.flowshop.heuristics import HEURISTICS, default_time_s, first, first_incumbent
-from dpbb.flowshop.heuristics.first import Part, run_together
-from dpbb.flowshop.heuristics.search import Search
+from dpbb.flowshop.heuristics.first import start_loading
+from dpbb.flowshop.heuristics.search import Method
 from dpbb.problem import Incumbent, StartSearch
 
 
@@ -73,7 +77,7 @@ def test_stop_ends_the_search_with_the_best_so_far():
         taillard_instance("ta051"),
         StartSearch(time_limit_s=1000, should_stop=lambda: True),
     )
-    assert found.source == "neh"
+    assert found.source in ("own order", "palmer")
 
 
 def test_one_and_two_jobs():
@@ -105,40 +109,6 @@ def test_import_is_light():
         "assert h.first_incumbent; sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
-
-
-def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
-    monkeypatch, ta001
-):
-    release, notes, found = Event(), [], []
-    path = HEURISTICS["ig"].cpu
-
-    class Slow:
-        def __init__(self, paths, _search, _start):
-            assert list(paths) == [path]
-
-        def end(self):
-            pass
-
-        def ready(self, _path):
-            return release.is_set()
-
-        def heuristic(self, _path):
-            return lambda _search, start: start
-
-    def improved(incumbent):
-        found.append(incumbent.source)
-        if incumbent.source == "insertion":
-            release.set()
-
-    monkeypatch.setattr(first, "Loading", Slow)
-    monkeypatch.setattr(first, "NOTE_S", 0.0)
-    best = first_incumbent(
-        ta001, StartSearch(method="ig", on_improvement=improved, on_note=notes.append)
-    )
-    assert found == ["neh", "insertion"]
-    assert best.source == "insertion"
-    assert notes == ["compiling the heuristics; another search runs meanwhile", ""]
 
 
 def test_a_large_shop_has_an_order_before_neh(monkeypatch):
@@ -174,85 +144,15 @@ def test_what_runs_by_itself(device, size, in_turn, expected):
     [(2, "cpu", [1, 1]), (5, "cpu", [3, 2]), (16, "gpu", [12, 4]), (2, "gpu", [1, 1])],
 )
 def test_a_beam_on_a_gpu_leaves_the_cores_to_local_search(threads, device, shares):
-    parts = first._shared(threads, device, [None, None])
-    assert [part.threads for part in parts] == shares
+    assert first._shares(threads, device, 2) == shares
 
 
-def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
-    """The beam finds what local search waits for."""
-    optimum = first_incumbent(ta001, StartSearch(lower_bound=1278, time_limit_s=60))
-
-    def local(search, start):
-        while search.latest(start).value > 1278:
-            pass
-        return replace(search.latest(start), proved=True)
-
-    def beam(search, _start):
-        assert search.threads == 1
-        search.on_improvement(replace(optimum, source="beam"))
-        return optimum
-
-    class Loaded:
-        def __init__(self, paths, _search, _start):
-            self.found = dict(zip(paths, (local, beam), strict=True))
-
-        def end(self):
-            pass
-
-        def ready(self, _path):
-            return True
-
-        def heuristic(self, path):
-            return self.found[path]
-
-    monkeypatch.setattr(first, "Loading", Loaded)
-    monkeypatch.setattr(first, "require_gpu", lambda: None)
-    found = first_incumbent(
-        ta001, StartSearch(device="gpu", threads=4, time_limit_s=60)
-    )
-    assert found.value == 1278
-    assert found.proved
+SHOP = FlowShopInstance("shop", np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]))
+ORDER = np.arange(4)
 
 
-def test_what_is_loaded_first_searches_until_the_rest_is(monkeypatch, ta001):
-    """The second is loaded when the first is asked to stop the third time."""
-    asked, found = [], []
-
-    def local(search, start):
-        while not search.over:
-            asked.append(True)
-        return start
-
-    def beam(search, start):
-        found.append(search.threads)
-        return replace(start, proved=True)
-
-    class Slow:
-        def __init__(self, paths, _search, _start):
-            self.paths = list(paths)
-
-        def end(self):
-            pass
-
-        def ready(self, path):
-            return path == self.paths[0] or len(asked) > 2
-
-        def heuristic(self, path):
-            return local if path == self.paths[0] else beam
-
-    monkeypatch.setattr(first, "Loading", Slow)
-    monkeypatch.setattr(first, "require_gpu", lambda: None)
-    best = first_incumbent(ta001, StartSearch(device="gpu", threads=2, time_limit_s=60))
-    assert best.proved
-    assert len(asked) > 2
-    assert found == [1]
-
-
-SHOP = FlowShopInstance("shop", np.array([[3, 2], [1, 4], [2, 2]]))
-
-
-def found(value, source="x"):
-    return Incumbent(value, np.arange(3), source)
+def found(value, source="x", *, proved=False):
+    return Incumbent(value, ORDER, source, proved)
 
 
 def until_over(search, start):
@@ -261,88 +161,217 @@ def until_over(search, start):
     return start
 
 
-def test_each_goes_on_from_what_the_others_find_and_all_is_told_in_this_thread():
-    """The second waits for the first, the first for the second."""
-    told = []
+@pytest.fixture
+def methods(monkeypatch):
+    """Have ``auto`` run given functions on a GPU at once: local search and a beam.
 
-    def first(search, start):
-        search.on_improvement(found(10, "first"))
-        while search.latest(start).value > 8:
+    NEH gives 99, which is not proved.
+    """
+    own = ModuleType("own")
+    monkeypatch.setitem(sys.modules, "own", own)
+    monkeypatch.setattr(first, "require_gpu", lambda: None)
+    monkeypatch.setattr(first, "neh", lambda _search, _start: found(99, "neh"))
+    for name in ("vbih", "beam"):
+        monkeypatch.setitem(HEURISTICS, name, Method(f"own:{name}"))
+
+    def run(vbih=until_over, beam=until_over, **how):
+        own.vbih, own.beam = vbih, beam
+        told = []
+        how = {"device": "gpu", "threads": 9, "time_limit_s": 60, **how}
+        search = StartSearch(
+            on_improvement=lambda one: told.append((one.value, current_thread())), **how
+        )
+        best = first_incumbent(SHOP, search)
+        assert {thread for _, thread in told} <= {current_thread()}
+        return best, [value for value, _ in told]
+
+    run.module = own
+    yield run
+    for thread in threading.enumerate():
+        if thread.name == "dpbb-heuristics":
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def test_each_goes_on_from_what_the_others_find_and_all_is_told_in_this_thread(methods):
+    """The second waits for the first, the first for the second."""
+
+    def vbih(search, start):
+        search.on_improvement(found(30, "vbih"))
+        while search.latest(start).value > 28:
             pass
         return search.latest(start)
 
-    def second(search, start):
-        while search.latest(start).value > 10:
+    def beam(search, start):
+        assert search.threads == 2
+        while search.latest(start).value > 30:
             pass
-        search.on_improvement(found(9, "second"))
-        search.on_improvement(found(8, "second"))
-        search.on_improvement(found(8, "again"))
-        return found(8, "second")
+        for value in (29, 28, 28):
+            search.on_improvement(found(value, "beam"))
+        return found(28, "beam")
 
-    search = Search(
-        SHOP,
-        0,
-        threads=9,
-        on_improvement=lambda one: told.append((one.value, current_thread())),
-    )
-    best = run_together(search, found(20), [Part(first, 1), Part(second, 2)])
-    assert (best.value, best.source) == (8, "second")
-    assert told == [(value, current_thread()) for value in (10, 9, 8)]
+    best, told = methods(vbih, beam)
+    assert (best.value, best.source) == (28, "beam")
+    assert told == [99, 30, 29, 28]
 
 
-def test_every_part_has_its_threads_and_a_proof_ends_the_others():
-    threads = []
-
-    def proves(search, start):
-        threads.append(search.threads)
-        return replace(start, proved=True)
-
-    best = run_together(
-        Search(SHOP, 0, threads=9), found(20), [Part(until_over, 1), Part(proves, 3)]
-    )
-    assert best.proved
-    assert best.value == 20
-    assert threads == [3]
+def test_a_proof_ends_the_others_and_what_was_known_is_proved(methods):
+    best, told = methods(beam=lambda _search, start: replace(start, proved=True))
+    assert (best.value, best.source, best.proved) == (99, "neh", True)
+    assert told == [99]
 
 
-def test_a_stop_ends_all():
+def test_a_stop_ends_all(methods):
     asked = []
 
     def should_stop():
         asked.append(current_thread())
-        return len(asked) > 3
+        return len(asked) > 9
 
-    search = Search(SHOP, 0, should_stop=should_stop)
-    start = found(20)
-    assert run_together(search, start, [Part(until_over, 1)] * 2) is start
+    best, _ = methods(should_stop=should_stop)
+    assert best.source == "neh"
     assert set(asked) == {current_thread()}
 
 
-def test_an_error_of_one_ends_the_others_and_is_raised():
+def test_an_error_ends_the_others_and_is_raised(methods):
     def broken(_search, _start):
         raise ArithmeticError("broken")
 
-    before = threading.active_count()
     with pytest.raises(ArithmeticError, match="broken"):
-        run_together(Search(SHOP, 0), found(20), [Part(until_over, 1), Part(broken, 1)])
-    assert threading.active_count() == before
+        methods(beam=broken)
+    methods.module.load = broken
+    with pytest.raises(ArithmeticError, match="broken"):
+        methods()
 
 
-def test_an_error_of_a_callback_ends_all():
-    release = Event()
-
-    def improves(search, start):
-        search.on_improvement(found(9))
-        return until_over(search, start)
-
-    def improved(_incumbent):
-        release.set()
+def test_an_error_of_a_callback_ends_all(methods, monkeypatch):
+    def told(_text):
         raise ArithmeticError("told")
 
-    before = threading.active_count()
+    monkeypatch.setattr(first, "NOTE_S", 0.0)
+    methods.module.load = lambda *_: time.sleep(0.2)
     with pytest.raises(ArithmeticError, match="told"):
-        run_together(
-            Search(SHOP, 0, on_improvement=improved), found(20), [Part(improves, 1)]
-        )
-    assert release.is_set()
-    assert threading.active_count() == before
+        methods(on_note=told)
+
+
+@pytest.mark.parametrize("iterations", [None, 3])
+def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
+    methods, monkeypatch, iterations
+):
+    """But none of a number of iterations is spent on it."""
+    compiled, notes = Event(), []
+
+    def on_note(text):
+        notes.append((text, current_thread()))
+        if text and iterations:
+            compiled.set()
+
+    def plain(search, start):
+        compiled.set()
+        return until_over(search, start)
+
+    monkeypatch.setattr(first, "NOTE_S", 0.01)
+    monkeypatch.setattr(first, "plain_search", plain)
+    methods.module.load = lambda *_: compiled.wait(60) and time.sleep(0.1)
+    done = lambda _search, start: start  # noqa: E731
+    methods(done, done, on_note=on_note, iterations=iterations)
+    text = "compiling the heuristics; another search runs meanwhile"
+    assert notes[:2] == [(text, current_thread()), ("", current_thread())]
+
+
+@pytest.mark.parametrize(
+    ("given", "end", "seconds"),
+    [
+        (None, None, 5),
+        (7, None, 7),
+        (None, 3, 2),  # a third of it is for what is compiled
+        (None, 750, 5),  # what is usual for this size
+        (7, 4, 7),
+    ],
+)
+def test_the_search_is_over_before_the_end(methods, monkeypatch, given, end, seconds):
+    left = []
+
+    def vbih(search, start):
+        left.append(search.deadline - time.monotonic())
+        return start
+
+    monkeypatch.setattr(first, "default_time_s", lambda _n, _m: 5.0)
+    end = None if end is None else time.monotonic() + end
+    methods(vbih, vbih, time_limit_s=given, end=end)
+    assert left == [pytest.approx(seconds, abs=0.2)] * 2
+
+
+@pytest.fixture
+def hanging(monkeypatch):
+    """Have NEH find what it is given, and then hear and see nothing."""
+    release = Event()
+
+    def start(*values):
+        def neh(search, _start):
+            for value in values:
+                search.on_improvement(found(value, "neh"))
+            release.wait(60)
+
+        monkeypatch.setattr(first, "neh", neh)
+
+    yield start
+    release.set()
+
+
+def test_the_end_is_kept_and_any_order_is_better_than_none(hanging):
+    hanging()
+    told = []
+    search = StartSearch(end=time.monotonic(), on_improvement=told.append)
+    best = first_incumbent(SHOP, search)
+    assert best is told[-1]
+    assert {one.source for one in told} <= {"own order", "palmer"}
+    given = StartSearch(end=time.monotonic(), initial=[3, 0, 1, 2])
+    assert first_incumbent(SHOP, given).source == "initial"
+
+
+def test_what_was_found_until_the_end_or_a_stop_counts(hanging):
+    hanging(50, 40)
+    told = []
+    for how in ({"end": time.monotonic()}, {"should_stop": lambda: len(told) > 3}):
+        search = StartSearch(on_improvement=told.append, **how)
+        assert first_incumbent(SHOP, search).value == 40
+    assert [one.value for one in told] == [50, 40, 50, 40]
+
+
+def test_the_first_schedule_is_waited_for_a_little_longer(monkeypatch):
+    def slow(search, _start):
+        while time.monotonic() < end:
+            assert not search.over
+        return found(40, "neh")
+
+    monkeypatch.setattr(first, "neh", slow)
+    monkeypatch.setattr(first, "GRACE_S", 60.0)
+    end = time.monotonic() + 0.05
+    search = StartSearch("neh", end=end)
+    assert first_incumbent(SHOP, search).value == 40
+
+
+def test_a_heuristic_is_ready_when_its_code_is_loaded(monkeypatch):
+    """An error is raised by who asks; nothing more is loaded when nobody waits."""
+    slow, broken = ModuleType("slow"), ModuleType("broken")
+    go, slow.found = Event(), "a heuristic"
+
+    def load(search, start):
+        assert (search, start) == ("search", "start")
+        go.wait(60)
+
+    def fail(_search, _start):
+        raise ArithmeticError("broken")
+
+    slow.load, broken.load = load, fail
+    monkeypatch.setitem(sys.modules, "slow", slow)
+    monkeypatch.setitem(sys.modules, "broken", broken)
+    paths = ["broken:found", "slow:found", "slow:other"]
+    loads = start_loading(paths, "search", "start")
+    with pytest.raises(ArithmeticError, match="broken"):
+        loads["broken:found"].result()
+    assert not loads["slow:found"].done()
+    assert loads["slow:other"].cancel()
+    go.set()
+    assert loads["slow:found"].result() == "a heuristic"

@@ -7,8 +7,8 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, heuristics
-from dpbb.flowshop.heuristics import HEURISTICS, Method, first, first_incumbent
-from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
+from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
+from dpbb.flowshop.heuristics.search import Method, Search, machine_times, random_state
 from dpbb.options import Heuristics, SolveOptions
 from dpbb.problem import Incumbent, StartSearch
 from dpbb.solving.arguments import check_fit
@@ -39,7 +39,8 @@ def test_a_search_is_over_at_its_deadline_or_when_asked_to():
 
 def test_the_latest_incumbent_is_ones_own_unless_there_is_a_better_one():
     own, better = (Incumbent(value, np.arange(3), "x") for value in (9, 8))
-    assert Search(SHOP, 0).latest(own) is own
+    for elsewhere in (None, lambda: None):
+        assert Search(SHOP, 0, elsewhere=elsewhere).latest(own) is own
     assert Search(SHOP, 0, elsewhere=lambda: better).latest(own) is better
     assert Search(SHOP, 0, elsewhere=lambda: own).latest(better) is better
 

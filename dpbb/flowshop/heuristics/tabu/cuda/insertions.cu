@@ -76,30 +76,6 @@ struct Tails {
   }
 };
 
-struct Tabu {
-  const u32 *expiry;
-  const u64 *hashes;
-  const u64 *left, *right;  // sums of what jobs add to the hash that move one place
-  const u32 *jobs;
-  u32 n, generation, tenure;
-  u64 hash;
-
-  __device__ __forceinline__ u64 hash_of(u32 i, u32 j) const {
-    const u32 job = jobs[i];
-    const u64 own = hash + code_of(j, job, n) - code_of(i, job, n);
-    return i < j ? own + left[j + 1] - left[i + 1] : own + right[i] - right[j];
-  }
-  __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
-#if TABU == 1
-    return is_in(hashes, tenure, hash_of(i, j));
-#elif TABU == 0
-    return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
-#else
-    return generation <= expiry[(size_t)i * n + j];
-#endif
-  }
-};
-
 __device__ __forceinline__ u32 index_of(u32 i, u32 j, u32 n) {
   return i * (n - 1) + j - (j > i);
 }
@@ -210,37 +186,6 @@ __device__ __forceinline__ void build_steps(
   }
 }
 
-// Sums of what the jobs before a position add to the hash when they move one place.
-__device__ __forceinline__ void build_hashes(const u32 *jobs, u32 n, u64 *left, u64 *right) {
-  const u32 lane = threadIdx.x % LANES;
-  u64 sum_left = 0, sum_right = 0;
-  for (u32 base = 0; base < n; base += LANES) {
-    const u32 c = base + lane;
-    u64 one_left = 0, one_right = 0;
-    if (c < n) {
-      const u64 here = code_of(c, jobs[c], n);
-      if (c) one_left = code_of(c - 1, jobs[c], n) - here;
-      one_right = code_of(c + 1, jobs[c], n) - here;
-    }
-    for (int step = 1; step < LANES; step *= 2) {
-      const int from = max((int)lane - step, 0);
-      const u64 l = __shfl_sync(ALL_LANES, one_left, from);
-      const u64 r = __shfl_sync(ALL_LANES, one_right, from);
-      if ((int)lane >= step) {
-        one_left += l;
-        one_right += r;
-      }
-    }
-    if (c < n) {
-      left[c + 1] = sum_left + one_left;
-      right[c + 1] = sum_right + one_right;
-    }
-    sum_left += __shfl_sync(ALL_LANES, one_left, LANES - 1);
-    sum_right += __shfl_sync(ALL_LANES, one_right, LANES - 1);
-  }
-  if (lane == 0) left[0] = right[0] = 0;
-}
-
 __device__ __forceinline__ void search_all(const Arguments &arg) {
   extern __shared__ __align__(16) u32 shared[];
   const u32 n = arg.n, thread = threadIdx.x, lane = thread % LANES;
@@ -250,7 +195,6 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   u64 *const block_best = (u64 *)shared;
   u32 *const taken = shared + 2;
   u32 *jobs = shared + 4, *other_jobs = jobs + padded;
-  u64 *const left = (u64 *)(other_jobs + padded), *const right = left + n + 1;
   const u32 warps = arg.group * (BLOCK / LANES);
   const u32 warp = member * (BLOCK / LANES) + thread / LANES;
   const u32 begin = min(arg.first, n - arg.last), end = max(arg.last, n - arg.first);
@@ -269,18 +213,13 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   u32 turn = 0;  // generations of this group, over all of its searches
   for (u32 search = which; search < arg.n_searches; search += n_groups) {
     const u32 *const own = arg.parents + (size_t)search * n;
-    u32 *const expiry = arg.expiry + (TABU == PERMUTATIONS ? 0 : (size_t)search * n * n);
-    u64 *const hashes = arg.hashes + (size_t)search * arg.tenure;
+    u32 *const expiry = arg.expiry + (size_t)search * n * n;
     u32 value = __ldcg(arg.values + 2 * search), best = __ldcg(arg.values + 2 * search + 1);
     __syncthreads();
     for (u32 c = thread; c < n; c += BLOCK) jobs[c] = __ldcg(own + c);
     for (u32 pass = 0; pass < PASSES && member == 0; ++pass)
       for (u32 k = thread; k < STEP_ROW; k += BLOCK) tables[pass].heads[k] = arg.bias;
     __syncthreads();
-    u64 hash = 0;
-#if TABU == 1
-    for (u32 c = 0; c < n; ++c) hash += code_of(c, jobs[c], n);
-#endif
     u32 lo = 0, hi = n - 1;  // what the last move has changed
     for (u32 g = arg.from; g < arg.to; ++g, ++turn) {
       if (thread == 0) {
@@ -304,12 +243,10 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
             build_table<true>(
                 turned, Tails{back, high, (int)n, (int)arg.total_back, less}, ahead);
         }
-        if (TABU == PERMUTATIONS && thread / LANES == BLOCK / LANES - 1)
-          build_hashes(jobs, n, left, right);
         build_steps(tables, arg.rows, jobs, n, lo, hi, member, arg.group);
       }
       group.meet();
-      const Tabu tabu = {expiry, hashes, left, right, jobs, n, g, arg.tenure, hash};
+      const Tabu tabu = {expiry, jobs, n, g};
       u64 least = NO_MOVE;
       u32 *const next = arg.group > 1 ? counters + 1 + turn % SLOTS : taken;
       for (u32 unit = warp; unit < n_units;) {
@@ -332,8 +269,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         value = (u32)(least >> 32);
         const u32 i = (u32)least / (n - 1), to = (u32)least % (n - 1);
         const u32 j = to + (to >= i);
-        if (TABU == PERMUTATIONS) hash = tabu.hash_of(i, j);
-        if (thread == 0) forbid(expiry, n, i, j, jobs[i], jobs[j], g + arg.tenure);
+        if (thread == 0) forbid(expiry, n, jobs[i], jobs[j], g + arg.tenure);
         for (u32 c = thread; c < n; c += BLOCK) {
           u32 from = c;
           if (c == j) from = i;
@@ -356,7 +292,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         hi = 0;
         __syncthreads();  // all have read the minimum
       }
-      write_down(arg, member, search, g, value, move, hash, hashes);
+      write_down(arg, member, search, g, value, move);
     }
     leave(arg, group, member, search, jobs, value, best);
   }

@@ -9,7 +9,6 @@
 #include "tables.cuh"
 
 constexpr u64 NO_MOVE = ~0ull;
-constexpr int PAIRS = 0, PERMUTATIONS = 1, POSITIONS = 2;
 constexpr int SLOTS = 3;  // of minima: one is read, one is filled, one is cleared
 
 struct Arguments {
@@ -23,8 +22,7 @@ struct Arguments {
   const u32 *rows;            // [n + 1][ROW], see columns.cuh; the last one is zero
   u32 *parents, *bests;       // [n_searches][n]
   u32 *values;                // [n_searches][2]: of the parent, of the best
-  u32 *expiry;                // [n_searches][n][n], pairs and positions
-  u64 *hashes;                // [n_searches][tenure], permutations
+  u32 *expiry;                // [n_searches][n][n], by pair of jobs
   u32 *history;               // [n_searches][generations]: of the parent
   int *moves;                 // the same shape; -1: none
   u32 *steps, *heads, *tails; // [groups][.], see tables.cuh
@@ -39,31 +37,25 @@ struct Arguments {
 #define PARAMETERS                                                                      \
   u32 n, u32 first, u32 last, u32 n_searches, u32 group_size, u32 from, u32 to,         \
       u32 tenure, u32 total, u32 total_back, u32 bias, const int *times,                \
-      const u32 *rows, u32 *parents, u32 *bests, u32 *values, u32 *expiry, u64 *hashes, \
+      const u32 *rows, u32 *parents, u32 *bests, u32 *values, u32 *expiry,              \
       u32 *history, int *moves, u32 *steps, u32 *heads, u32 *tails, u32 *head_sums,     \
       u64 *minima, u32 *counters, u32 *neighbours
 #define ARGUMENTS                                                                       \
   Arguments {                                                                           \
     n, first, last, n_searches, group_size, from, to, tenure, total, total_back, bias,  \
-        times, rows, parents, bests, values, expiry, hashes, history, moves, steps,     \
-        heads, tails, head_sums, minima, counters, neighbours                           \
+        times, rows, parents, bests, values, expiry, history, moves, steps, heads,      \
+        tails, head_sums, minima, counters, neighbours                                  \
   }
 
-// SplitMix64 (Steele, Lea, Flood 2014): a fixed number for every position and job.
-__device__ __forceinline__ u64 code_of(u32 position, u32 job, u32 n) {
-  u64 x = ((u64)position * n + job + 1) * 0x9e3779b97f4a7c15ull;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
+// Which moves of a parent are tabu: two jobs that were moved against each other.
+struct Tabu {
+  const u32 *expiry, *jobs;
+  u32 n, generation;
 
-// All are looked at, so that their loads are under way together.
-__device__ __forceinline__ bool is_in(const u64 *hashes, u32 count, u64 wanted) {
-  u32 found = 0;
-#pragma unroll 8
-  for (u32 slot = 0; slot < count; ++slot) found |= hashes[slot] == wanted;
-  return found;
-}
+  __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
+    return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
+  }
+};
 
 __device__ __forceinline__ u64 minimum_of_warp(u64 value) {
   for (int step = LANES / 2; step; step >>= 1)
@@ -118,27 +110,16 @@ __device__ __forceinline__ u64 least_of_group(
   return __ldcg(slot);
 }
 
-// Forbids to move the jobs at positions i and j again; by one thread of each block.
-__device__ __forceinline__ void forbid(
-    u32 *expiry, u32 n, u32 i, u32 j, u32 job_i, u32 job_j, u32 until) {
-  if (TABU == PAIRS) {
-    expiry[(size_t)job_i * n + job_j] = until;
-    expiry[(size_t)job_j * n + job_i] = until;
-  } else if (TABU == POSITIONS) {
-    expiry[(size_t)i * n + j] = until;
-    expiry[(size_t)j * n + i] = until;
-  }
+// Forbids to move two jobs again; by one thread of each block.
+__device__ __forceinline__ void forbid(u32 *expiry, u32 n, u32 a, u32 b, u32 until) {
+  expiry[(size_t)a * n + b] = until;
+  expiry[(size_t)b * n + a] = until;
 }
 
-// What every generation leaves behind; move: -1 if there was none, so that the parent
-// stayed and its permutation (hash) is not forbidden again.
+// What every generation leaves behind; move: -1 if there was none.
 __device__ __forceinline__ void write_down(
-    const Arguments &arg, u32 member, u32 search, u32 generation, u32 value, int move,
-    u64 hash, u64 *hashes) {
-  if (threadIdx.x) return;
-  if (TABU == PERMUTATIONS && arg.tenure)
-    hashes[generation % arg.tenure] = move < 0 ? 0 : hash;
-  if (member) return;
+    const Arguments &arg, u32 member, u32 search, u32 generation, u32 value, int move) {
+  if (threadIdx.x || member) return;
   const u32 record = search * (arg.to - arg.from) + generation - arg.from;
   arg.history[record] = value;
   arg.moves[record] = move;

@@ -4,7 +4,7 @@
 // two j that follow one another, so that the jobs between are the same for all and their
 // steps are read by all lanes at once. SHARING 0: every column starts empty (Czapinski
 // and Barnes); 1: at the parent's column before i; 2: and ends at the parent's tail
-// behind j. All three give the same values. TABU: what is tabu. FLOW: total flow time.
+// behind j. All three give the same values. FLOW: total flow time.
 #include "search.cuh"
 
 constexpr u32 TILE = 8;
@@ -191,29 +191,6 @@ struct Swaps {
   }
 };
 
-struct Tabu {
-  const u32 *expiry;
-  const u64 *hashes;
-  const u32 *jobs;
-  u32 n, generation, tenure;
-  u64 hash;
-
-  __device__ __forceinline__ u64 hash_of(u32 i, u32 j) const {
-    const u32 a = jobs[i], b = jobs[j];
-    return hash - code_of(i, a, n) - code_of(j, b, n) + code_of(i, b, n) +
-           code_of(j, a, n);
-  }
-  __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
-#if TABU == 1
-    return is_in(hashes, tenure, hash_of(i, j));
-#elif TABU == 0
-    return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
-#else
-    return generation <= expiry[(size_t)i * n + j];
-#endif
-  }
-};
-
 __device__ __forceinline__ u32 index_of(u32 i, u32 j, u32 n) {
   return i * (2 * n - i - 1) / 2 + j - i - 1;
 }
@@ -253,19 +230,14 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   u32 turn = 0;  // generations of this group, over all of its searches
   for (u32 search = which; search < arg.n_searches; search += n_groups) {
     const u32 *const own = arg.parents + (size_t)search * n;
-    u32 *const expiry = arg.expiry + (TABU == PERMUTATIONS ? 0 : (size_t)search * n * n);
-    u64 *const hashes = arg.hashes + (size_t)search * arg.tenure;
+    u32 *const expiry = arg.expiry + (size_t)search * n * n;
     u32 value = __ldcg(arg.values + 2 * search), best = __ldcg(arg.values + 2 * search + 1);
     __syncthreads();
     for (u32 c = thread; c < n; c += BLOCK) jobs[c] = __ldcg(own + c);
     __syncthreads();
     for (u32 x = thread; x < (n - 1) * CELLS; x += BLOCK)
       build_step(parent, rows, 1 + x / CELLS, x % CELLS);
-    u64 hash = 0;
     u32 flow_base = 0;
-#if TABU == 1
-    for (u32 c = 0; c < n; ++c) hash += code_of(c, jobs[c], n);
-#endif
 #if FLOW
     if (thread == 0) parent.head_sums[0] = 0;
     for (u32 c = 0; c < n; ++c) {
@@ -293,7 +265,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
       }
       group.meet();
 #endif
-      const Tabu tabu = {expiry, hashes, jobs, n, g, arg.tenure, hash};
+      const Tabu tabu = {expiry, jobs, n, g};
       Swaps swaps = {parent, rows, parent.steps, n, arg.bias, n, arg.times};
       u64 least = NO_MOVE;
       u32 *const next = arg.group > 1 ? counts + 1 + turn % SLOTS : taken;
@@ -336,12 +308,11 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         value = (u32)(least >> 32);
         pair_of((u32)least, n, i, j);
         const u32 job_i = jobs[i], job_j = jobs[j];
-        if (TABU == PERMUTATIONS) hash = tabu.hash_of(i, j);
         __syncthreads();  // all have read the jobs
         if (thread == 0) {
           jobs[i] = job_j;
           jobs[j] = job_i;
-          forbid(expiry, n, i, j, job_i, job_j, g + arg.tenure);
+          forbid(expiry, n, job_i, job_j, g + arg.tenure);
         }
 #if FLOW
         flow_base += (j - i) * (swaps.job_base(job_j) - swaps.job_base(job_i));
@@ -360,7 +331,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         j = 0;
         __syncthreads();  // all have read the minimum
       }
-      write_down(arg, member, search, g, value, move, hash, hashes);
+      write_down(arg, member, search, g, value, move);
     }
     leave(arg, group, member, search, jobs, value, best);
   }

@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 
 from dpbb import FlowShopInstance
-from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
-from dpbb.flowshop.heuristics.tabu.state import State, codes, insertion_of, swap_of
+from dpbb.flowshop.heuristics.tabu import cpu
+from dpbb.flowshop.heuristics.tabu.search import (
+    make_rules,
+    make_searches,
+    make_starts,
+    run,
+)
+from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.taillard import taillard_instance
 from tests.conftest import GOLDEN
 
@@ -22,7 +28,7 @@ def searched(instance, generations, *, threads=1, searches=1, seed=1, **changes)
     rules = make_rules(instance, **changes)
     starts = make_starts(instance, range(instance.n_jobs), searches, seed)
     state = State.of(rules, starts, generations)
-    make_search(rules, starts, "cpu", threads).run(state, generations)
+    run(make_searches(rules, state, "cpu", threads), state)
     return state
 
 
@@ -46,7 +52,7 @@ def slow_search(rules, start, generations):
     parent = tuple(int(job) for job in start)
 
     def cost(jobs):
-        return int(rules.values(np.array([jobs], np.uint32))[0])
+        return int(rules.values(np.array([jobs], np.int32))[0])
 
     best, last_tabu, moves, values = cost(parent), {}, [], []
     value = best
@@ -57,11 +63,7 @@ def slow_search(rules, start, generations):
                 continue
             if max(i, j) >= len(parent) - rules.kept[1]:
                 continue
-            key = {
-                "pairs": frozenset((parent[i], parent[j])),
-                "positions": frozenset((i, j)),
-                "permutations": jobs,
-            }[rules.tabu]
+            key = frozenset((parent[i], parent[j]))
             new = cost(jobs)
             allowed = new < best or last_tabu.get(key, 0) < g
             if allowed and (chosen is None or new < chosen[0]):
@@ -75,74 +77,47 @@ def slow_search(rules, start, generations):
     return moves, values, parent, best
 
 
-@pytest.mark.parametrize("sharing", ["none", "prefix", "both"])
-def test_golden_values_and_trajectories(sharing):
+def test_golden_values_and_trajectories():
     file = GOLDEN / "bounds_tabu_jobshop.json"
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
-        rules = make_rules(instance, tenure=7, sharing=sharing)
-        starts = make_starts(instance, range(20), 1, 0)
-        found = make_search(rules, starts, "cpu", 2).neighbours()
+        rules = make_rules(instance, tenure=7)
+        state = State.of(rules, make_starts(instance, range(20), 1, 0), 12)
+        found = make_searches(rules, state, "cpu", 1).neighbours()
         assert found.tolist() == golden["f_generation0"]
-        state = searched(instance, 12, tenure=7, sharing=sharing)
+        state = searched(instance, 12, tenure=7)
         steps = np.column_stack([state.moves[0], state.history[0, 1:]])
         assert steps.tolist() == golden["trajectory_t_f"]
         assert state.parents[0].tolist() == golden["final"]
         assert state.values[0, 1] == golden["best"]
 
 
-WAYS = [
-    *({"sharing": sharing} for sharing in ("none", "prefix", "both")),
-    {"neighbourhood": "insert"},
-    {"sharing": "none", "objective": "flow-time"},
-    {"sharing": "prefix", "objective": "flow-time"},
-]
+WAYS = [{}, {"neighbourhood": "insert"}, {"objective": "flow-time"}]
 
 
-@pytest.mark.parametrize("tabu", ["pairs", "permutations", "positions"])
 @pytest.mark.parametrize("way", WAYS)
-def test_trajectories_are_those_of_the_definition(way, tabu):
+def test_trajectories_are_those_of_the_definition(way):
     for n_jobs, n_machines, longest in [(2, 3, 9), (3, 2, 9), (7, 1, 9), (8, 4, 3)]:
         instance = shop(n_jobs, n_machines, longest=longest)
         for tenure, kept in [(0, (0, 0)), (1, (0, 0)), (6, (0, 0)), (3, (1, 1))]:
             if sum(kept) > n_jobs:
                 continue
-            rules = make_rules(instance, tenure, tabu=tabu, kept=kept, **way)
+            rules = make_rules(instance, tenure, kept=kept, **way)
             start = np.arange(n_jobs, dtype=np.int32)[None]
             state = State.of(rules, start, 12)
-            make_search(rules, start, "cpu", 1).run(state, 12)
+            run(make_searches(rules, state, "cpu", 1), state)
             moves, values, parent, best = slow_search(rules, start[0], 12)
             assert state.moves[0].tolist() == moves
             assert state.history[0, 1:].tolist() == values
             assert state.parents[0].tolist() == list(parent)
             assert state.values[0].tolist() == [values[-1], best]
-            assert rules.values(state.bests.astype(np.uint32))[0] == best
+            assert rules.values(state.bests)[0] == best
 
 
-@pytest.mark.parametrize("way", [{"sharing": "both"}, {"neighbourhood": "insert"}])
-def test_threads_change_nothing(way):
-    instance = shop(70, 5)  # more swaps of a first position than go together
-    one = searched(instance, 10, **way)
-    assert searched(instance, 10, threads=3, **way).moves.tolist() == one.moves.tolist()
-    many = searched(instance, 10, threads=3, searches=4, **way)
+def test_threads_and_parts_change_nothing(monkeypatch):
+    instance = shop(40, 5)
+    one = searched(instance, 10)
+    monkeypatch.setattr(cpu, "PART_OPERATIONS", 0)
+    many = searched(instance, 10, threads=3, searches=4)
     assert many.moves[0].tolist() == one.moves[0].tolist()
     assert len({tuple(row) for row in many.moves.tolist()}) == 4
-
-
-def test_indices_are_numbered_row_by_row():
-    for n in (2, 3, 40, 1000):
-        swaps = itertools.combinations(range(n), 2)
-        for t, pair in itertools.islice(enumerate(swaps), 0, None, max(1, n // 9)):
-            assert swap_of(t, n) == pair
-        assert swap_of(n * (n - 1) // 2 - 1, n) == (n - 2, n - 1)
-    pairs = list(itertools.permutations(range(5), 2))
-    assert [insertion_of(t, 5) for t in range(20)] == pairs
-
-
-def test_hashes_of_permutations_differ():
-    code = codes(6)
-    sums = {
-        int(code[range(6), jobs].sum(dtype=np.uint64))
-        for jobs in itertools.permutations(range(6))
-    }
-    assert len(sums) == 720

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from dpbb.flowshop.heuristics.tabu.gpu import HERE, Rows
+from dpbb.flowshop.heuristics.tabu.gpu import HERE, Rows, sharing_of
+from dpbb.flowshop.heuristics.tabu.search import make_rules
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import generate
 from dpbb.kernels.nvrtc import translation_unit
 from tests.unit.engines.gpu.compiling import compile_unit
@@ -42,9 +44,27 @@ def test_insertions_have_lanes_of_as_many_machines_each():
 @pytest.mark.parametrize("wide", [0, 1])
 @pytest.mark.parametrize("name", ["swaps", "insertions"])
 def test_kernels_compile(name, wide):
-    for sharing, tabu in ((2, 0), (1, 1), (0, 2)):
-        defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing, "TABU": tabu}
+    for sharing in range(3):
+        defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing}
         defines |= {"FLOW": int(wide and sharing < 2), "BLOCK": 512, "LEAVING": 4}
         defines |= {"STEPS_SHARED": 1}
         text, options = translation_unit([HERE / f"{name}.cu"], defines)
         compile_unit(text, [*options, "--gpu-architecture=compute_90"])
+
+
+@pytest.mark.parametrize(
+    ("searches", "n_machines", "n_jobs", "pays"),
+    [(1, 30, 500, False), (1, 30, 650, True), (264, 15, 100, True), (1, 2, 3, False)],
+)
+def test_columns_are_shared_where_that_was_measured_to_pay(
+    searches, n_machines, n_jobs, pays
+):
+    """But only where nobody says what to share, and by swaps."""
+    shop = FlowShopInstance("shop", np.ones((n_jobs, n_machines), np.int64))
+
+    def shared(**changes):
+        return sharing_of(make_rules(shop, **changes), searches)
+
+    assert shared() == ("both" if pays else "none")
+    assert shared(objective="flow-time") == ("prefix" if pays else "none")
+    assert shared(sharing="both") == shared(neighbourhood="insert") == "both"
