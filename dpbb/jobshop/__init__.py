@@ -9,9 +9,8 @@ from dpbb.jobshop.critical_exchanges import n5 as n5
 from dpbb.jobshop.evaluate import evaluate as evaluate
 from dpbb.jobshop.formats import load as load
 from dpbb.jobshop.instance import JobShopInstance as JobShopInstance
-from dpbb.jobshop.layers import Layers as Layers
-from dpbb.jobshop.layers import layers as layers
 from dpbb.jobshop.schedule import JobShopSchedule as JobShopSchedule
+from dpbb.jobshop.schedule import layers as layers
 from dpbb.jobshop.schedule import schedule as schedule
 from dpbb.jobshop.solution import Criterion as Criterion
 from dpbb.jobshop.solution import CyclicError as CyclicError

@@ -7,11 +7,8 @@ a cycle, as the operations that change places are critical; one in which operati
 zero time make a cycle all the same is left out. Behind a release date later than 0 the
 first block is no first one: what begins there may have to wait for its job.
 
-References
-----------
-Nowicki, Smutnicki, "A fast taboo search algorithm for the job shop problem", Management
-Science 42(6), 1996. The estimate: Taillard, "Parallel taboo search techniques for the
-job shop scheduling problem", ORSA Journal on Computing 6(2), 1994.
+Source: Nowicki, Smutnicki, "A fast taboo search algorithm for the job shop problem",
+Management Science 42(6), 1996.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.schedule import JobShopSchedule
 from dpbb.jobshop.solution import Criterion, Encoding
@@ -40,9 +37,6 @@ class Neighbourhood:
         The two operations that change places, in their order before.
     places : ndarray of int64, shape (n_moves, 2)
         Machine, and place of the first one in its order.
-    estimates : ndarray of int64, shape (n_moves,)
-        Longest path through one of the two afterwards, from heads and tails: never
-        more than the makespan, O(1) for each move.
     makespans : ndarray of int64, shape (n_moves,)
         Exact, by a sweep for each move.
     """
@@ -50,7 +44,6 @@ class Neighbourhood:
     schedule: JobShopSchedule
     operations: NDArray[np.int64]
     places: NDArray[np.int64]
-    estimates: NDArray[np.int64]
     makespans: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -77,14 +70,12 @@ def n5(
         No solution of this shop, or a cyclic one.
     """
     graph = Graph.of(instance, solution, encoding)
-    heads, tails = graph.heads(), graph.tails()
-    found = JobShopSchedule(instance, graph.orders, heads)
+    found = JobShopSchedule(instance, graph.orders, graph.starts())
     moves = critical_exchanges(instance, found.critical_path())
     place_of = np.empty(instance.n_operations, np.int64)
     for row in found.machine_operations():
         place_of[row] = np.arange(len(row))
     places = np.stack([instance.machines[moves[:, 0]], place_of[moves[:, 0]]], axis=1)
-    estimates = exchange_estimates(graph, heads, tails, moves)
     from dpbb.jobshop import cpu_batch
 
     orders = np.repeat(graph.orders[None].astype(np.int16), len(moves), axis=0)
@@ -96,9 +87,7 @@ def n5(
         instance, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1
     )
     kept = makespans >= 0
-    return Neighbourhood(
-        found, *(part[kept] for part in (moves, places, estimates, makespans))
-    )
+    return Neighbourhood(found, *(part[kept] for part in (moves, places, makespans)))
 
 
 def critical_exchanges(
@@ -126,46 +115,3 @@ def critical_exchanges(
             moves[block[-2], block[-1]] = None
     kept = [(u, v) for u, v in moves if jobs[u] != jobs[v]]
     return np.array(kept, np.int64).reshape(-1, 2)
-
-
-def exchange_estimates(
-    graph: Graph,
-    heads: NDArray[np.int64],
-    tails: NDArray[np.int64],
-    moves: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the longest paths through one of two operations that change places.
-
-    Parameters
-    ----------
-    heads, tails : ndarray of int64, shape (n_operations,)
-        Of the graph before.
-    moves : ndarray of int64, shape (n_moves, 2)
-        Neighbours (u, v) on a machine, u before v.
-    """
-    instance = graph.instance
-    times = instance.times
-    u, v = moves.T
-    ends = heads + times
-    released = np.zeros(instance.n_operations, np.int64)
-    released[instance.first[:-1]] = instance.release
-
-    def end_of(before: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
-        there = before[of]
-        return np.where(there == NONE, 0, ends[there])
-
-    def tail_after(
-        after: NDArray[np.int64], of: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        there = after[of]
-        return np.where(there == NONE, 0, times[there] + tails[there])
-
-    head_v = np.maximum(released[v], end_of(graph.job_before, v))
-    head_v = np.maximum(head_v, end_of(graph.machine_before, u))
-    head_u = np.maximum(released[u], end_of(graph.job_before, u))
-    head_u = np.maximum(head_u, head_v + times[v])
-    tail_u = np.maximum(
-        tail_after(graph.job_after, u), tail_after(graph.machine_after, v)
-    )
-    tail_v = np.maximum(tail_after(graph.job_after, v), times[u] + tail_u)
-    return np.maximum(head_v + times[v] + tail_v, head_u + times[u] + tail_u)

@@ -1,6 +1,6 @@
-"""Exact costs of many solutions: on the cores of this machine, a GPU, or a cluster."""
+"""Exact costs of many solutions: on the cores of this machine or a GPU."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dpbb.errors import OptionError, refuse, shown
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import (
+    INVALID,
     NO_JOB,
     Criterion,
     Encoding,
@@ -18,7 +19,6 @@ from dpbb.jobshop.solution import (
     filled_up,
     solution_shape,
 )
-from dpbb.jobshop.tables import INVALID
 from dpbb.kernels.cores import thread_count
 from dpbb.options.kinds import member, one_of
 
@@ -29,14 +29,13 @@ LEAST_FOR_GPU = 2_000_000
 
 def evaluate(
     instance: JobShopInstance,
-    solutions: Any,  # arrays of the host, of a device, of Dask; lists
+    solutions: Any,  # arrays of the host or of a device, lists
     *,
     encoding: str | Encoding = Encoding.SEQUENCE,
     criterion: str | Criterion = Criterion.MAKESPAN,
     device: str = "auto",
     threads: int | None = None,
     check: bool = True,
-    client: Any = None,
 ) -> Any:
     """Return the costs of solutions, exact integers.
 
@@ -50,8 +49,7 @@ def evaluate(
         filled up with -1 (in lists of lists shorter rows may stay short).
         Arrays that are on a GPU already (CuPy, ``__cuda_array_interface__``) are read
         there, without a copy if they are in C order and of uint8, int16 or int32
-        (machine orders: int16). On the CPU uint8 and int16 are read as they are. With
-        ``client`` also a ``dask.array`` or a list of batches or futures.
+        (machine orders: int16). On the CPU uint8 and int16 are read as they are.
     encoding
         ``"sequence"`` or ``"machine_orders"``.
     criterion
@@ -65,14 +63,12 @@ def evaluate(
         Look for what is no solution, and raise. On a device this waits for the costs.
         Without it what is no solution costs -2, and nobody looks behind the ends of
         shorter machine orders.
-    client
-        A ``distributed.Client``: batches are mapped over its workers.
 
     Returns
     -------
     ndarray of int64, shape (b,)
         Of NumPy; of CuPy if the solutions were on the device. -1 for machine orders
-        with a cycle. With ``client``: see ``spread``.
+        with a cycle.
 
     Raises
     ------
@@ -86,31 +82,22 @@ def evaluate(
     if not isinstance(instance, JobShopInstance):
         refuse("instance", "a JobShopInstance, as of load()", shown(instance))
     form = member(Encoding, encoding, "encoding")
-    if form is Encoding.ARCS:
-        raise OptionError("encoding: expected one solution for arcs: see schedule()")
     what = criterion_of(criterion, instance)
     one_of(*DEVICES).check(device, "device")
     n_threads = thread_count(threads)
-    if client is not None:
-        options = {"encoding": form, "criterion": what, "device": device}
-        return spread(
-            client, instance, solutions, {**options, "threads": threads, "check": check}
-        )
     on_device = hasattr(solutions, "__cuda_array_interface__")
     if on_device and device == "cpu":
         raise OptionError("device: expected auto or gpu for solutions on a device")
     if on_device or device == "gpu" or (device == "auto" and _suits_gpu(solutions)):
         costs, array = _on_gpu(instance, solutions, form, what)
-        if check:
-            _check(instance, array, costs, form)
-        return costs if on_device else costs.get()
-    array = host_array(instance, solutions, form)
-    from dpbb.jobshop import cpu_batch
+    else:
+        from dpbb.jobshop import cpu_batch
 
-    result = cpu_batch.costs(instance, _narrow(array, form), form, what, n_threads)
+        array = host_array(instance, solutions, form)
+        costs = cpu_batch.costs(instance, _narrow(array, form), form, what, n_threads)
     if check:
-        _check(instance, array, result, form)
-    return result
+        _check(instance, array, costs, form)
+    return costs if on_device or isinstance(costs, np.ndarray) else costs.get()
 
 
 def _suits_gpu(solutions: Any) -> bool:
@@ -151,42 +138,38 @@ def host_array(
     return array
 
 
-def _narrow(array: NDArray[Any], encoding: Encoding) -> NDArray[Any]:
-    """Return solutions in a type that compiled code reads, in C order."""
-    narrow = array.dtype == np.uint8 and encoding is Encoding.SEQUENCE
-    if not narrow and array.dtype != np.int16:
+def _narrow(
+    array: Any, encoding: Encoding, kinds: Collection[str] = ("uint8", "int16")
+) -> Any:
+    """Return solutions in C order, in a type (of ``kinds``) that kernels read."""
+    known = kinds if encoding is Encoding.SEQUENCE else ("int16",)
+    if str(array.dtype) not in known:
         # no job, and not -1: what wraps around must not become one
         wrong = (array < -1) | (array > np.iinfo(np.int16).max)
-        array = np.where(
-            wrong, np.int16(np.iinfo(np.int16).min), array.astype(np.int16)
-        )
-    return np.ascontiguousarray(array)
+        array = array.astype(np.int16)
+        array[wrong] = np.iinfo(np.int16).min
+    return array if array.flags.c_contiguous else array.copy(order="C")
 
 
 def _on_gpu(
     instance: JobShopInstance, solutions: Any, encoding: Encoding, criterion: Criterion
 ) -> tuple[Any, Any]:
     """Return costs and solutions on the device."""
-    from dpbb.jobshop import gpu_batch
+    from dpbb.jobshop.gpu_batch import ID_BYTES, GpuBatch
     from dpbb.kernels.nvrtc import require_gpu
 
     cupy = require_gpu()
     if hasattr(solutions, "__cuda_array_interface__"):
         array = cupy.asarray(solutions)
         check_array(instance, array, encoding)
-        kinds = gpu_batch.ID_BYTES if encoding is Encoding.SEQUENCE else {"int16": 2}
-        if str(array.dtype) not in kinds:
-            if array.dtype.itemsize > 2:
-                wrong = (array < -1) | (array > np.iinfo(np.int16).max)
-                array = cupy.where(wrong, np.iinfo(np.int16).min, array)
-            array = array.astype(np.int16)
-        array = cupy.ascontiguousarray(array)
-        device = int(array.device.id)
+        array = _narrow(array, encoding, ID_BYTES)
     else:
-        given = host_array(instance, solutions, encoding)
-        array = cupy.asarray(_narrow(given, encoding))
-        device = int(cupy.cuda.runtime.getDevice())
-    return gpu_batch.costs(instance, array, encoding, criterion, device), array
+        array = cupy.asarray(
+            _narrow(host_array(instance, solutions, encoding), encoding)
+        )
+    batch = GpuBatch(instance, criterion, int(array.device.id))
+    run = batch.sequences if encoding is Encoding.SEQUENCE else batch.orders
+    return run(array), array
 
 
 def _check(
@@ -208,80 +191,3 @@ def _check(
     check = check_sequence if encoding is Encoding.SEQUENCE else check_orders
     check(instance, one, f"solution {number}")
     refuse(f"solution {number}", f"a solution of {instance.name}", "none")
-
-
-PARTS_PER_WORKER = 4
-"""Parts of one batch for each worker, as workers are not equally fast."""
-
-
-def spread(
-    client: Any,  # distributed.Client
-    instance: JobShopInstance,
-    solutions: Any,
-    options: Mapping[str, Any],
-) -> Any:
-    """Map the evaluation of solutions over the workers of a client.
-
-    Parameters
-    ----------
-    solutions
-        An array of this process: it is cut into parts, and the costs come back as one
-        array. A ``dask.array`` in chunks along its first axis: a lazy one of the costs
-        comes back, shape (b,). A list or tuple of batches or of futures of batches: a
-        list of futures of costs comes back, in the same order.
-    options
-        Further arguments of ``evaluate``. On a worker ``threads`` is by default what
-        Dask gives a task: one.
-    """
-    if not callable(getattr(client, "map", None)):
-        raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
-    how = {**options, "threads": options.get("threads") or 1}
-    how["encoding"], how["criterion"] = str(how["encoding"]), str(how["criterion"])
-    form = Encoding(how["encoding"])
-    if hasattr(solutions, "map_blocks"):
-        check_array(instance, solutions, form)
-        if any(len(sizes) > 1 for sizes in solutions.chunks[1:]):
-            solutions = solutions.rechunk(dict.fromkeys(range(1, solutions.ndim), -1))
-        return solutions.map_blocks(
-            _costs_of_batch,
-            instance=instance,
-            options=how,
-            drop_axis=list(range(1, solutions.ndim)),
-            dtype=np.int64,
-            meta=np.empty(0, np.int64),
-        )
-    dimensions = 1 + len(solution_shape(instance, form))
-    if (
-        isinstance(solutions, list | tuple)
-        and len(solutions)
-        and all(_is_batch(one, dimensions) for one in solutions)
-    ):
-        return client.map(
-            _costs_of_batch, solutions, instance=instance, options=how, pure=False
-        )
-    if hasattr(solutions, "__cuda_array_interface__"):
-        raise OptionError("client: expected no solutions that are on a device here")
-    array = host_array(instance, solutions, form)
-    if not len(array):
-        return np.empty(0, np.int64)
-    n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    size = max(1, -(-len(array) // (PARTS_PER_WORKER * n_workers)))
-    parts = client.scatter(
-        [array[i : i + size] for i in range(0, len(array), size)],
-        hash=False,  # a name of its own: an equal part may just be given up
-    )
-    done = client.map(
-        _costs_of_batch, parts, instance=instance, options=how, pure=False
-    )
-    return np.concatenate(client.gather(done))
-
-
-def _is_batch(value: Any, dimensions: int) -> bool:
-    """Whether this is a batch by itself, or a future of one: no single solution."""
-    return getattr(value, "ndim", None) == dimensions or hasattr(value, "result")
-
-
-def _costs_of_batch(batch: Any, instance: Any, options: Mapping[str, Any]) -> Any:
-    """Evaluate on a worker; costs go back as NumPy arrays."""
-    costs = evaluate(instance, batch, **options)
-    return costs.get() if hasattr(costs, "get") else costs

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.jobshop.instance import JobShopInstance
-from dpbb.jobshop.solution import Criterion, Encoding
-from dpbb.jobshop.tables import CRITERION_NUMBER, Tables
+from dpbb.jobshop.solution import Criterion
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
 HERE = Path(__file__).parent / "cuda"
@@ -30,46 +28,37 @@ ID_BYTES = {"uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
 """Types of job numbers that the kernel for sequences reads as they are."""
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """Widths and sizes of an instance in the kernels: what they are compiled for."""
+    """Widths and sizes of an instance in the kernels, the narrowest that hold it.
 
-    n_jobs: int
-    n_machines: int
-    n_operations: int
-    longest: int
-    ready_bits: int
-    machine_bits: int
-    entry_bytes: int
-    wide: bool
+    Attributes
+    ----------
+    wide
+        Whether the word of a job has 64 bits.
+    group
+        Lanes that have a solution given by machine orders.
+    defines
+        Macros of the kernels.
+    """
 
-    @classmethod
-    def of(cls, instance: JobShopInstance) -> Layout:
-        """Choose the narrowest widths in which nothing can overflow."""
-        longest = int(instance.lengths.max())
-        ready_bits = int(instance.longest_end).bit_length()
-        index_bits = ((longest + 2) * instance.n_jobs).bit_length()
-        machine_bits = instance.n_machines.bit_length()
-        time_bits = int(instance.times.max()).bit_length()
-        bits = machine_bits + time_bits
-        return cls(
-            instance.n_jobs,
-            instance.n_machines,
-            instance.n_operations,
-            longest,
-            ready_bits,
-            machine_bits,
-            2 if bits <= 16 else 4 if bits <= 32 else 8,
-            ready_bits + index_bits > 32,
+    def __init__(self, instance: JobShopInstance) -> None:
+        n_jobs, n_machines = instance.n_jobs, instance.n_machines
+        self._instance = instance
+        self.longest = int(instance.lengths.max())
+        self.ready_bits = int(instance.longest_end).bit_length()
+        self.machine_bits = n_machines.bit_length()
+        bits = self.machine_bits + int(instance.times.max()).bit_length()
+        self.entry_bytes = 2 if bits <= 16 else 4 if bits <= 32 else 8
+        index_bits = ((self.longest + 2) * n_jobs).bit_length()
+        self.wide = self.ready_bits + index_bits > 32
+        self.group = min(LANES, 1 << (n_machines - 1).bit_length())
+        self._table_bytes = (
+            -(-(self.longest + 1) * n_jobs * self.entry_bytes // 16) * 16
         )
-
-    @property
-    def defines(self) -> dict[str, int]:
-        """Macros of the kernels."""
-        return {
-            "N_JOBS": self.n_jobs,
-            "N_MACHINES": self.n_machines,
-            "N_OPERATIONS": self.n_operations,
+        self.defines = {
+            "N_JOBS": n_jobs,
+            "N_MACHINES": n_machines,
+            "N_OPERATIONS": instance.n_operations,
             "LONGEST": self.longest,
             "READY_BITS": self.ready_bits,
             "MACHINE_BITS": self.machine_bits,
@@ -77,46 +66,38 @@ class Layout:
             "WIDE": int(self.wide),
         }
 
-    @property
-    def _table_bytes(self) -> int:
-        return -(-(self.longest + 1) * self.n_jobs * self.entry_bytes // 16) * 16
-
     def sequence_bytes(self, warps: int) -> int:
         """Shared memory of a block of ``evaluate_sequences``."""
-        slots = (self.n_jobs + 1) * (1 + self.wide) + self.n_machines + 1 + 9
+        job_words = (self._instance.n_jobs + 1) * (1 + self.wide)
+        slots = job_words + self._instance.n_machines + 1 + 9
         return self._table_bytes + 4 * warps * LANES * slots
 
     def order_bytes(self, warps: int, width: int) -> int:
         """Shared memory of a block of ``evaluate_orders``."""
-        job_words = -(-(self.n_jobs + 1) * (1 + self.wide) // 2) * 2
-        words = job_words + (self.n_machines * width + 1) // 2
+        job_words = -(-(self._instance.n_jobs + 1) * (1 + self.wide) // 2) * 2
+        words = job_words + (self._instance.n_machines * width + 1) // 2
         groups = LANES // self.group
         return self._table_bytes + 4 * warps * groups * (-(-words // 2) * 2)
 
-    @property
-    def group(self) -> int:
-        """Lanes that have a solution given by machine orders."""
-        return min(LANES, 1 << (self.n_machines - 1).bit_length())
-
-    def entries(self, tables: Tables) -> NDArray[Any]:
+    def entries(self) -> NDArray[Any]:
         """Table of operations as the kernels read it, shape ((longest + 1) * n_jobs,).
 
         Operation i of job j is at ``i * n_jobs + j``; the rest is of no machine.
         """
-        table = np.full((self.longest + 1, self.n_jobs), self.n_machines, np.uint64)
-        for job in range(self.n_jobs):
-            part = tables.entries[tables.first[job] : tables.first[job + 1]]
-            packed = (part >> 16) << self.machine_bits | part & 0xFFFF
-            table[: part.size, job] = packed.astype(np.uint64)
+        shop = self._instance
+        table = np.full((self.longest + 1, shop.n_jobs), shop.n_machines)
+        places = np.arange(shop.n_operations) - shop.first[shop.jobs]
+        table[places, shop.jobs] = shop.times << self.machine_bits | shop.machines
         return table.reshape(-1).astype(f"u{self.entry_bytes}")
 
-    def starts(self, tables: Tables) -> NDArray[Any]:
+    def starts(self) -> NDArray[Any]:
         """Words of the jobs before their first operation, shape (n_jobs,)."""
-        words = np.arange(self.n_jobs, dtype=np.uint64) << np.uint64(self.ready_bits)
-        words |= tables.dates[0].astype(np.uint64)
+        words = np.arange(self._instance.n_jobs) << self.ready_bits
+        words |= self._instance.release
         return words.astype(np.uint64 if self.wide else np.uint32)
 
 
+@functools.lru_cache(maxsize=16)  # it stays on the device for the next call
 class GpuBatch:
     """An instance on a device, for any number of batches.
 
@@ -134,19 +115,18 @@ class GpuBatch:
         self._cupy = require_gpu(device)
         self._device = device
         self._instance = instance
-        self._layout = Layout.of(instance)
-        self._criterion = CRITERION_NUMBER[criterion]
+        self._layout = Layout(instance)
+        self._criterion = criterion.number
         self._kernels: dict[tuple[Any, ...], Any] = {}
-        tables = Tables.of(instance)
-        lengths = np.diff(tables.first)
-        finals = lengths * instance.n_jobs + np.arange(instance.n_jobs)
+        finals = instance.lengths * instance.n_jobs + np.arange(instance.n_jobs)
+        due = np.zeros_like(finals) if instance.due is None else instance.due
         put = self._cupy.asarray
         with self._cupy.cuda.Device(device):
-            self._entries = put(self._layout.entries(tables))
-            self._starts = put(self._layout.starts(tables))
+            self._entries = put(self._layout.entries())
+            self._starts = put(self._layout.starts())
             self._finals = put(finals.astype(np.uint32))
-            self._due, self._weight = put(tables.dates[1]), put(tables.dates[2])
-            self._lengths = put(tables.lengths.astype(np.int32))
+            self._due, self._weight = put(due), put(instance.weight)
+            self._lengths = put(instance.machine_lengths.astype(np.int32))
             self._visits = put(instance.visits.astype(np.int32))
             attributes = self._cupy.cuda.Device(device).attributes
         self._n_multiprocessors = int(attributes["MultiProcessorCount"])
@@ -162,7 +142,7 @@ class GpuBatch:
         """
         id_bytes = ID_BYTES[str(sequences.dtype)]
         row_bytes = self._instance.n_operations * id_bytes
-        aligned = row_bytes % 4 == 0 and address(sequences) % 4 == 0
+        aligned = row_bytes % 4 == 0 and int(sequences.data.ptr) % 4 == 0
         layout = self._layout
         kernel, warps, shared = self._kernel(
             "sequences",
@@ -179,7 +159,7 @@ class GpuBatch:
         ----------
         orders : CuPy array of int16, shape (b, n_machines, longest), in C order
         """
-        if address(orders) % 4:  # the kernel reads two at a time
+        if int(orders.data.ptr) % 4:  # the kernel reads two at a time
             orders = orders.copy()
         width = int(orders.shape[2])
         layout = self._layout
@@ -241,30 +221,3 @@ class GpuBatch:
                 kernel.preferred_shared_memory_carveout = 100  # per cent of the cache
             self._kernels[key] = kernel, warps, shared
         return self._kernels[key]
-
-
-def address(array: Any) -> int:
-    """Address of an array's data on the device."""
-    return int(array.data.ptr)
-
-
-@functools.lru_cache(maxsize=16)
-def batch_of(
-    instance: JobShopInstance, criterion: Criterion, device: int = 0
-) -> GpuBatch:
-    """Return the ``GpuBatch`` of an instance; it stays there for the next call."""
-    return GpuBatch(instance, criterion, device)
-
-
-def costs(
-    instance: JobShopInstance,
-    solutions: Any,  # CuPy array
-    encoding: Encoding,
-    criterion: Criterion,
-    device: int = 0,
-) -> Any:  # CuPy array
-    """Return the costs of a batch on the device; see ``GpuBatch``."""
-    batch = batch_of(instance, criterion, device)
-    if encoding is Encoding.SEQUENCE:
-        return batch.sequences(solutions)
-    return batch.orders(solutions)

@@ -80,7 +80,7 @@ class JobShopSchedule:
         v = int(end.argmax())
         path = [v]
         while True:
-            before = (int(graph.machine_before[v]), int(graph.job_before[v]))
+            before = graph.before[::-1, v].tolist()
             tight = [u for u in before if u != NONE and end[u] == self.start[v]]
             if not tight:
                 return tuple(reversed(path))
@@ -161,8 +161,7 @@ def schedule(
     Parameters
     ----------
     solution
-        A sequence of jobs, machine orders, or arcs of a disjunctive graph; see
-        ``dpbb.jobshop.solution``.
+        A sequence of jobs, or machine orders; see ``dpbb.jobshop.solution``.
 
     Raises
     ------
@@ -170,4 +169,24 @@ def schedule(
         No solution of this shop, or one with a cycle: its operations are named.
     """
     graph = Graph.of(instance, solution, encoding)
-    return JobShopSchedule(instance, graph.orders, graph.heads())
+    return JobShopSchedule(instance, graph.orders, graph.starts())
+
+
+def layers(
+    instance: JobShopInstance,
+    solution: Any,
+    encoding: str | Encoding = Encoding.SEQUENCE,
+) -> NDArray[np.int64]:
+    """Return the layer of every operation, from 0, shape (n_operations,).
+
+    Operations of a layer are independent. An operation's is 1 more than the larger one
+    of the two that it waits for, so that there are as few layers as can be. (Bozejko,
+    Uchronski, Wodecki, PPAM 2011, take maximal runs without an arc of a given
+    topological order, whose number depends on the order.)
+
+    Raises
+    ------
+    InstanceError
+        No solution of this shop, or a cyclic one.
+    """
+    return Graph.of(instance, solution, encoding).levels()

@@ -1,15 +1,15 @@
-"""Forms of a solution, each checked once: sequences, machine orders, arcs.
+"""Forms of a solution, each checked once, and criteria.
 
 A *sequence* names jobs: the i-th appearance of a job is its i-th operation, so every
 sequence in which each job appears as often as it has operations is a schedule.
 *Machine orders* name for every machine the jobs in the order in which it takes them,
 in a table with a row for every machine, filled up with -1 behind shorter ones; where a
-route comes back to a machine, the job is named once more. *Arcs* are pairs of
-operations (v, w): w begins when v has ended. Machine orders and arcs may be cyclic.
+route comes back to a machine, the job is named once more. They may be cyclic.
 """
 
+from __future__ import annotations
+
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,18 @@ from dpbb.options.kinds import member
 NO_JOB = -1
 """Fills the rows of machine orders up to the longest one."""
 
+CYCLIC = -1
+"""Cost of machine orders that no schedule follows."""
+
+INVALID = -2
+"""What an evaluator answers to no solution of this shop; an error for the caller."""
+
 
 class Encoding(StrEnum):
     """Forms of a solution."""
 
     SEQUENCE = "sequence"
     MACHINE_ORDERS = "machine_orders"
-    ARCS = "arcs"
 
 
 class Criterion(StrEnum):
@@ -40,6 +45,11 @@ class Criterion(StrEnum):
     """The sum of all C_j."""
     WEIGHTED_TARDINESS = "weighted_tardiness"
     """The sum of weight_j * max(0, C_j - due_j)."""
+
+    @property
+    def number(self) -> int:
+        """How compiled code knows it."""
+        return list(Criterion).index(self)
 
 
 def criterion_of(value: str | Criterion, instance: JobShopInstance) -> Criterion:
@@ -171,35 +181,17 @@ def _check_jobs(instance: JobShopInstance, jobs: NDArray[np.int64], what: str) -
         )
 
 
-def operations_of_sequence(
-    instance: JobShopInstance, sequence: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Operations in the order of a checked sequence: a topological order."""
-    by_job = np.argsort(sequence, kind="stable")
-    operations = np.empty(instance.n_operations, np.int64)
-    operations[by_job] = np.arange(instance.n_operations)
-    return operations
-
-
 def orders_of_sequence(
     instance: JobShopInstance, sequence: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Machine orders of a checked sequence."""
-    operations = operations_of_sequence(instance, sequence)
-    return _table(instance, operations)
-
-
-def _table(
-    instance: JobShopInstance, operations: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Machine orders of operations in any order that all machines follow."""
-    result = np.full(
-        solution_shape(instance, Encoding.MACHINE_ORDERS), NO_JOB, np.int64
-    )
-    jobs = instance.jobs
+    shape = solution_shape(instance, Encoding.MACHINE_ORDERS)
+    result = np.full(shape, NO_JOB, np.int64)
+    machines = np.empty(instance.n_operations, np.int64)
+    machines[np.argsort(sequence, kind="stable")] = instance.machines
     for machine in range(instance.n_machines):
-        here = operations[instance.machines[operations] == machine]
-        result[machine, : here.size] = jobs[here]
+        here = sequence[machines == machine]
+        result[machine, : here.size] = here
     return result
 
 
@@ -223,84 +215,6 @@ def machine_operations(
     return result
 
 
-def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:
-    """Machine orders of a disjunctive graph that is given by its arcs.
-
-    Parameters
-    ----------
-    arcs : array of shape (n_arcs, 2)
-        Pairs of operations (v, w), w after v: on one machine, or neighbours in one
-        job. The arcs of the routes may be left out, and those that others of the
-        same machine imply.
-
-    Raises
-    ------
-    InstanceError
-        An arc joins what it must not; two operations of a machine have no order; the
-        arcs of a machine make a cycle.
-    """
-    pairs = _integers(arcs, "arcs")
-    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
-        refuse("arcs", "pairs of operations, shape (n, 2)", f"shape {pairs.shape}")
-    n_operations, jobs = instance.n_operations, instance.jobs
-    after: dict[int, set[int]] = {v: set() for v in range(n_operations)}
-    for number, (v, w) in enumerate(pairs.tolist()):
-        where = f"arcs, arc {number}"
-        if not (0 <= v < n_operations and 0 <= w < n_operations):
-            refuse(where, f"operations from 0 to {n_operations - 1}", f"({v}, {w})")
-        same_machine = instance.machines[v] == instance.machines[w]
-        if v == w or not (same_machine or (w == v + 1 and jobs[v] == jobs[w])):
-            refuse(
-                where,
-                "two operations of a machine, or neighbours in a job",
-                f"({v}, {w})",
-            )
-        if same_machine:
-            after[v].add(w)
-    order: list[int] = []
-    for machine in range(instance.n_machines):
-        own = np.flatnonzero(instance.machines == machine).tolist()
-        for v, w in pairwise(own):
-            if jobs[v] == jobs[w]:  # a route orders its own visits to a machine
-                after[v].add(w)
-        order += _hamiltonian(instance, own, after)
-    return _table(instance, np.array(order, np.int64))
-
-
-def _hamiltonian(
-    instance: JobShopInstance, own: list[int], after: dict[int, set[int]]
-) -> list[int]:
-    """Order of a machine's operations in which each has an arc to the next one."""
-    before = dict.fromkeys(own, 0)
-    for v in own:
-        for w in after[v]:
-            before[w] += 1
-    free = [v for v in own if not before[v]]
-    order: list[int] = []
-    while free:
-        if len(free) > 1:
-            v, w = sorted(free)[:2]
-            refuse(
-                "arcs",
-                "an arc between any two operations that follow on a machine",
-                f"none between {instance.operation(v)} and {instance.operation(w)}",
-            )
-        v = free.pop()
-        order.append(v)
-        for w in after[v]:
-            before[w] -= 1
-            if not before[w]:
-                free.append(w)
-    if len(order) < len(own):
-        left = set(own) - set(order)
-        v, path = next(iter(left)), []
-        while v not in path:  # every one that is left has a predecessor that is left
-            path.append(v)
-            v = next(u for u in left if v in after[u])
-        raise cycle_error(instance, path[path.index(v) :][::-1])
-    return order
-
-
 class CyclicError(InstanceError):
     """A solution in which operations wait for one another; ``cycle`` is their circle.
 
@@ -316,15 +230,13 @@ class CyclicError(InstanceError):
         super().__init__(message)
         self.cycle = cycle
 
-
-def cycle_error(instance: JobShopInstance, cycle: list[int]) -> CyclicError:
-    """Return the error that names a cycle."""
-    start = cycle.index(min(cycle))
-    cycle = cycle[start:] + cycle[:start]
-    names = [instance.operation(v) for v in cycle]
-    if len(names) > 12:
-        names = [*names[:10], f"{len(names) - 11} more", names[-1]]
-    names.append(instance.operation(cycle[0]))
-    return CyclicError(
-        f"cycle: expected an order without one, got {' -> '.join(names)}", tuple(cycle)
-    )
+    @classmethod
+    def of(cls, instance: JobShopInstance, cycle: list[int]) -> CyclicError:
+        """Return the error that names a cycle."""
+        start = cycle.index(min(cycle))
+        cycle = cycle[start:] + cycle[:start]
+        names = [instance.operation(v) for v in cycle]
+        if len(names) > 12:
+            names = [*names[:10], f"{len(names) - 11} more", names[-1]]
+        text = " -> ".join([*names, instance.operation(cycle[0])])
+        return cls(f"cycle: expected an order without one, got {text}", tuple(cycle))

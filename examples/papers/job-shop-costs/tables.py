@@ -66,7 +66,7 @@ def arcs_matrix(graph: Graph):
     shop = graph.instance
     o = shop.n_operations
     matrix = np.full((o + 1, o + 1), NO_PATH, np.int32)
-    for before in (graph.job_before, graph.machine_before):
+    for before in graph.before:
         later = np.flatnonzero(before != NONE)
         matrix[before[later] + 1, later + 1] = shop.times[later]
     starts = shop.first[:-1]
@@ -152,7 +152,7 @@ def paths(args: argparse.Namespace) -> bool:
         for number in range(first, last + 1):
             shop = jobshop.load(f"{family}{number:02}", data_dir=args.data)
             graph = Graph.of(shop, random_sequences(shop, 1, seed=3)[0])
-            matrix, ends = arcs_matrix(graph), graph.heads() + shop.times
+            matrix, ends = arcs_matrix(graph), graph.starts() + shop.times
             orders = np.repeat(graph.orders[None].astype(np.int16), SWEEPS, axis=0)
             _, sweep = seconds_of(
                 lambda shop=shop, orders=orders: jobshop.evaluate(
@@ -195,7 +195,7 @@ def batches(args: argparse.Namespace) -> bool:
         host = random_sequences(shop, args.solutions or count, seed=1)
         few = host[: max(1, len(host) // 64)]
         graphs = [Graph.of(shop, one) for one in host[:64]]
-        truth = [int((graph.heads() + shop.times).max()) for graph in graphs]
+        truth = [int((graph.starts() + shop.times).max()) for graph in graphs]
         one = np.array([graph.orders for graph in graphs], np.int16)
         orders = np.tile(one, (max(1, len(few) // 256), 1, 1))
         ways = [

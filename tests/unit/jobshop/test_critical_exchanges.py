@@ -17,21 +17,11 @@ def test_neighbours_cost_what_their_schedules_say(seed):
     for move in range(len(found)):
         neighbour = schedule(shop, found.orders(move), "machine_orders")
         assert found.makespans[move] == neighbour.makespan
-        assert found.estimates[move] <= neighbour.makespan
         u, v = found.operations[move]
         ends = neighbour.end
         assert ends[v] <= neighbour.start[u]
     if seed == 0:
         assert len(found) > 2
-
-
-def test_the_estimate_is_the_path_through_the_two():
-    """Where it is longer than the makespan before, it is the new one."""
-    shop = load("ta01")
-    for seed in range(20):
-        found = n5(shop, random_sequence(shop, np.random.default_rng(seed)), "sequence")
-        longer = found.estimates >= found.schedule.makespan
-        assert (found.makespans[longer] == found.estimates[longer]).all()
 
 
 def test_exchanges_are_those_of_the_ends_of_blocks():

@@ -26,7 +26,7 @@ def compiles(source, defines):
 @pytest.mark.parametrize("name", SHOPS)
 def test_kernels_of_batches_compile(name):
     shop = SHOPS[name]
-    layout = Layout.of(shop)
+    layout = Layout(shop)
     for criterion in range(3) if name == "odd" else (0,):
         defines = {**layout.defines, "CRITERION": criterion, "WARPS": 4}
         # what a cost is has nothing to do with how solutions are read

@@ -6,15 +6,14 @@ import pytest
 from dpbb.jobshop import load
 from dpbb.jobshop.gpu_batch import Layout
 from dpbb.jobshop.instance import JobShopInstance
-from dpbb.jobshop.tables import Tables
 from tests.unit.jobshop.shops import odd_shop
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_table_has_every_operation_and_ends_behind_each_job(seed):
     shop = odd_shop(seed, longest_time=10 ** (seed + 1))
-    layout = Layout.of(shop)
-    table = layout.entries(Tables.of(shop)).astype(np.int64)
+    layout = Layout(shop)
+    table = layout.entries().astype(np.int64)
     assert table.size == (layout.longest + 1) * shop.n_jobs
     for job in range(shop.n_jobs):
         own = table[job :: shop.n_jobs]
@@ -28,18 +27,18 @@ def test_the_table_has_every_operation_and_ends_behind_each_job(seed):
 
 
 def test_widths_hold_the_largest_values():
-    assert Layout.of(load("ta21")).entry_bytes == 2
-    assert not Layout.of(load("ta71")).wide
+    assert Layout(load("ta21")).entry_bytes == 2
+    assert not Layout(load("ta71")).wide
     large = JobShopInstance.from_routes([[(0, 2**28)] * 2, [(1, 5)]])
-    layout = Layout.of(large)
+    layout = Layout(large)
     assert (layout.wide, layout.entry_bytes) == (True, 4)
     assert layout.ready_bits == 30
     many = JobShopInstance.from_routes([[(5000, 2**20)]])
-    assert Layout.of(many).entry_bytes == 8
+    assert Layout(many).entry_bytes == 8
 
 
 def test_groups_hold_the_machines():
     sizes = {1: 1, 2: 2, 5: 8, 16: 16, 17: 32, 32: 32, 40: 32}
     for n_machines, group in sizes.items():
         shop = JobShopInstance.from_routes([[(0, 1)]], n_machines=n_machines)
-        assert Layout.of(shop).group == group
+        assert Layout(shop).group == group

@@ -4,8 +4,15 @@ import json
 import numpy as np
 import pytest
 
-from dpbb.jobshop import load, schedule
-from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
+from dpbb.jobshop import layers, load, schedule
+from dpbb.jobshop.graph import NONE, Graph
+from tests.unit.jobshop.shops import (
+    GOLDEN_ROWS,
+    SMALL,
+    golden_shop,
+    odd_shop,
+    random_sequence,
+)
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
 
@@ -48,3 +55,25 @@ def test_a_schedule_of_a_benchmark():
     shop = load("ta01")
     found = schedule(shop, np.tile(np.arange(15), 15))
     assert found.makespan >= shop.lower_bound
+
+
+@pytest.mark.parametrize("row", GOLDEN_ROWS)
+def test_golden_layers(row):
+    shop = golden_shop(row)
+    sizes = np.bincount(layers(shop, row["sequence"]))
+    assert len(sizes) == row["layers"]
+    assert sizes.tolist() == row["layer_sizes"]
+    found = schedule(shop, row["sequence"])
+    assert found.makespan == row["cmax"]
+    assert found.cost("sum_completion") == row["sum_c"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_layers_are_independent_and_as_early_as_can_be(seed):
+    shop = odd_shop(seed)
+    sequence = random_sequence(shop, np.random.default_rng(seed))
+    found = layers(shop, sequence)
+    before = Graph.of(shop, sequence).before
+    for v, level in enumerate(found):
+        waits = {int(u) for u in before[:, v]} - {NONE}
+        assert level == max((found[u] + 1 for u in waits), default=0)

@@ -1,26 +1,15 @@
-import itertools
-
 import numpy as np
 import pytest
 
 from dpbb.errors import InstanceError, OptionError
-from dpbb.jobshop import CyclicError, JobShopInstance, load, schedule
-from dpbb.jobshop.solution import (
-    check_orders,
-    criterion_of,
-    machine_operations,
-    operations_of_sequence,
-    orders_of_arcs,
-    orders_of_sequence,
-)
+from dpbb.jobshop import CyclicError, load, schedule
+from dpbb.jobshop.solution import check_orders, criterion_of, orders_of_sequence
 from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
 
 
 def test_the_ith_appearance_of_a_job_is_its_ith_operation():
-    found = operations_of_sequence(SMALL, np.array(SEQUENCE))
-    assert found.tolist() == [6, 0, 3, 1, 7, 4, 2, 5]
     orders = orders_of_sequence(SMALL, np.array(SEQUENCE))
     assert orders.tolist() == [[0, 1, -1], [2, 0, 1], [2, 1, 0]]
 
@@ -30,18 +19,8 @@ def test_all_encodings_of_a_solution_have_one_schedule(seed):
     shop = odd_shop(seed)
     sequence = random_sequence(shop, np.random.default_rng(seed))
     orders = orders_of_sequence(shop, sequence)
-    arcs = [
-        pair
-        for row in machine_operations(shop, orders)
-        for pair in itertools.pairwise(row)
-    ]
-    implied = [
-        (row[0], row[-1]) for row in machine_operations(shop, orders) if len(row) > 2
-    ]
-    assert orders_of_arcs(shop, [*arcs, *implied]).tolist() == orders.tolist()
     starts = schedule(shop, sequence).start.tolist()
     assert schedule(shop, orders, "machine_orders").start.tolist() == starts
-    assert schedule(shop, arcs, "arcs").start.tolist() == starts
 
 
 def test_orders_are_filled_up():
@@ -84,25 +63,6 @@ def test_bad_orders_are_refused(case):
         schedule(SMALL, given, "machine_orders")
 
 
-BAD_ARCS = {
-    "strangers": ([(0, 1), (0, 7)], r"arc 1: expected .* got \(0, 7\)"),
-    "backwards": ([(1, 0)], "neighbours in a job"),
-    "itself": ([(0, 0)], "neighbours in a job"),
-    "nothing": ([(0, 99)], "operations from 0 to 7"),
-    "triples": ([(0, 3, 1), (5, 6, 7)], r"pairs of operations, .* got shape \(2, 3\)"),
-    "flat": ([0, 3], "pairs of operations"),
-    "a number": (3, "pairs of operations"),
-    "undecided": ([], "an arc between any two operations that follow on a machine"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_ARCS)
-def test_bad_arcs_are_refused(case):
-    given, message = BAD_ARCS[case]
-    with pytest.raises(InstanceError, match=message):
-        schedule(SMALL, given, "arcs")
-
-
 def test_the_operations_of_a_cycle_are_named():
     with pytest.raises(CyclicError, match="cycle: expected an order without") as error:
         schedule(SMALL, [[0, 1], [1, 0, 2], [0, 2, 1]], "machine_orders")
@@ -112,20 +72,6 @@ def test_the_operations_of_a_cycle_are_named():
     for v, w in zip(cycle, followers, strict=True):  # all are arcs
         same_machine = SMALL.machines[v] == SMALL.machines[w]
         assert w == v + 1 or same_machine
-
-
-def test_arcs_of_a_machine_may_make_a_cycle():
-    with pytest.raises(CyclicError) as error:
-        schedule(SMALL, [(0, 3), (1, 5), (5, 6), (6, 1)], "arcs")
-    assert error.value.cycle == (1, 5, 6)
-
-
-def test_a_route_orders_its_own_visits_to_a_machine():
-    shop = JobShopInstance.from_routes([[(0, 1), (1, 1), (0, 1)], [(1, 2)]])
-    assert schedule(shop, [(1, 3)], "arcs").start.tolist() == [0, 1, 2, 2]
-    with pytest.raises(CyclicError) as error:
-        schedule(shop, [(2, 0), (1, 3)], "arcs")
-    assert error.value.cycle == (0, 2)
 
 
 @pytest.mark.data
