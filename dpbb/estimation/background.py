@@ -146,8 +146,8 @@ def answer_apart(
 
 def answer(request: bytes) -> Remainder:
     """Estimate what a request asks for, in this process, with one thread."""
-    from dpbb.estimation.plain import sampler_of
-    from dpbb.estimation.sampling import doubts, interval
+    from dpbb.estimation.confidence import doubts, interval
+    from dpbb.estimation.sampling import Sampler
 
     with np.load(io.BytesIO(request), allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
@@ -155,7 +155,7 @@ def answer(request: bytes) -> Remainder:
         roots = RootSample(
             file["depths"], file["digits"].astype(np.int64), file["weights"]
         )
-    rounds = sampler_of(problem, tree, ub, roots).rounds(
+    rounds = Sampler(problem, tree, ub, roots).rounds(
         seconds=header["seconds"],
         samples=None,
         probes=PROBES,

@@ -122,14 +122,14 @@ def estimate(
     tree = tree_of(problem, chosen, ub)
     prune_at = ub + chosen.all_optima
 
-    from dpbb.estimation.plain import sampler_of
+    from dpbb.estimation.confidence import doubts, interval
     from dpbb.estimation.roots import RootSample
-    from dpbb.estimation.sampling import doubts, interval
+    from dpbb.estimation.sampling import Sampler
     from dpbb.kernels.cores import physical_cores
 
     threads = chosen.threads or physical_cores()
     sample = None if roots is None else RootSample.of(roots)
-    rounds = sampler_of(problem, tree, prune_at, sample).rounds(
+    rounds = Sampler(problem, tree, prune_at, sample).rounds(
         seconds=seconds,
         samples=samples,
         probes=probes,

@@ -1,4 +1,4 @@
-"""Samples of roots: what a run has left may be millions of them."""
+"""Systematic sampling, and samples of roots: a run may have millions of them left."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from dpbb.tree.work_unit import WorkUnit
+
+MOST_WEIGHT = 1e302
+"""Where weights and their sums end: floats end at 1.8e308."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,67 +48,79 @@ class RootSample:
     ) -> RootSample:
         """Draw about ``most`` roots of each depth from all units, some from each."""
         share = max(16, -(-most // max(1, len(units))))
-        parts = [cls._of_some(unit, share, random) for unit in units if len(unit)]
+        parts = []
+        for unit in units:
+            # without a table of all the unit's paths
+            rows, weights, _ = thin(np.ones(len(unit)), unit.depths, share, random)
+            rows, weights = rows[order := rows.argsort()], weights[order]
+            some = cls.of(unit.take(rows))
+            parts.append(cls(some.depths, some.digits, weights))
         width = max((part.digits.shape[1] for part in parts), default=1)
         digits = [np.zeros((0, width), np.int64)]
         for part in parts:
             missing = width - part.digits.shape[1]
             digits.append(np.pad(part.digits, ((0, 0), (0, missing))))
-        nothing = np.zeros(0)
         return cls(
-            np.concatenate([nothing.astype(np.int64), *[p.depths for p in parts]]),
+            np.concatenate([np.zeros(0, np.int64), *[part.depths for part in parts]]),
             np.concatenate(digits),
-            np.concatenate([nothing, *[part.weights for part in parts]]),
+            np.concatenate([np.zeros(0), *[part.weights for part in parts]]),
         )
 
-    @classmethod
-    def _of_some(
-        cls, unit: WorkUnit, most: int, random: np.random.Generator
-    ) -> RootSample:
-        """As ``of(unit).drawn(most, random)``, without a table of all its paths."""
-        rows, weights = _draw(unit.depths, np.ones(len(unit)), most, random)
-        ascending = np.argsort(rows)
-        some = cls.of(unit.take(rows[ascending]))
-        back = np.argsort(ascending)
-        return cls(some.depths[back], some.digits[back], weights)
-
     def drawn(self, most: int, random: np.random.Generator) -> RootSample:
-        """Draw at most ``most`` roots of each depth, ordered by depth.
+        """Draw at most ``most`` roots of each depth, by weight; ordered by depth.
 
-        By weight, and evenly in the order in which they are: neighbors have subtrees
-        of about one size.
+        Evenly in the order in which they are: neighbors have subtrees of about one
+        size.
         """
-        rows, weights = _draw(self.depths, self.weights, most, random)
+        rows, weights, _ = thin(self.weights, self.depths, most, random)
         return RootSample(self.depths[rows], self.digits[rows], weights)
 
-    def order(self) -> NDArray[np.intp]:
-        """Rows in the order of their paths: neighbors have the longest common parts."""
-        width = self.digits.shape[1]
-        if not len(self.depths) or not width:
-            return np.arange(len(self.depths))
-        # big-endian, so that bytes compare as the numbers do; n is below 2**16
-        rows = np.ascontiguousarray(self.digits, ">u2")
-        return rows.view(np.dtype((np.void, 2 * width))).ravel().argsort()
 
-
-def _draw(
-    depths: NDArray[Any],
+def thin(
     weights: NDArray[np.float64],
+    groups: NDArray[Any],
     most: int,
     random: np.random.Generator,
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Draw rows, and what each stands for; see ``RootSample.drawn``."""
-    rows, found = [np.zeros(0, np.intp)], [np.zeros(0)]
-    for depth in np.unique(depths):
-        here = np.flatnonzero(depths == depth)
-        if len(here) <= most:
-            rows.append(here)
-            found.append(weights[here])
-            continue
-        passed = weights[here].cumsum()
-        step = passed[-1] / most
-        at = (np.arange(most) + random.random()) * step
-        hit = np.minimum(np.searchsorted(passed, at, side="right"), len(here) - 1)
-        rows.append(here[hit])
-        found.append(np.full(most, step))
-    return np.concatenate(rows), np.concatenate(found)
+) -> tuple[NDArray[np.intp], NDArray[np.float64], int]:
+    """Keep at most ``most`` elements of each group, which carry the weight of all.
+
+    Systematic sampling: of a group of total weight W, the numbers (k + u) W / most for
+    k = 0, 1, ..., with one random u in [0, 1), each choose the element in whose part of
+    [0, W) they fall. Every element's weight is on average what it was.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n,)
+    groups : ndarray of unsigned integers, shape (n,)
+
+    Returns
+    -------
+    rows : ndarray of intp
+        Of the elements that are kept, by group, in a group as they were.
+    weights : ndarray of float64
+        Those that they carry.
+    thinned : int
+        Groups of which not all elements were kept.
+    """
+    order = np.argsort(groups, kind="stable")
+    weights, groups = weights[order], groups[order]
+    if not len(order):
+        return order, weights, 0
+    is_first = np.append(True, groups[1:] != groups[:-1])
+    firsts = np.flatnonzero(is_first)
+    sizes = np.diff(firsts, append=len(order))
+    large = sizes > most
+    if not large.any():
+        return order, weights, 0
+    with np.errstate(over="ignore"):
+        totals = np.minimum(np.add.reduceat(weights, firsts), MOST_WEIGHT)
+    group = np.cumsum(is_first) - 1  # groups from 0 on
+    # each group's part is [g, g + 1), so that large weights leave small ones exact
+    ends = (np.cumsum(weights / totals[group]) - group) * most
+    offsets = random.random(len(firsts))
+    hits = np.clip(np.ceil(ends - offsets[group]), 0, most)
+    hits[firsts + sizes - 1] = most
+    hits[1:] -= np.where(is_first[1:], 0, hits[:-1])
+    carried = np.where(large[group], hits * (totals / most)[group], weights)
+    kept = np.flatnonzero((hits > 0) | ~large[group])
+    return order[kept], carried[kept], int(large.sum())

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
-from dpbb.estimation.plain import sampler_of
 from dpbb.estimation.roots import RootSample
+from dpbb.estimation.sampling import Sampler
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem, Tightens, bound_of, objective_of
 from dpbb.problems import name_of_bound
@@ -87,7 +87,7 @@ class Nodes:
         if not nodes:
             return float(counts[0])
         unit = WorkUnit.from_paths(self.n_jobs, sorted(node.path for node in nodes))
-        sampler = sampler_of(self._problem, self._tree, ub, RootSample.of(unit))
+        sampler = Sampler(self._problem, self._tree, ub, RootSample.of(unit))
         (*_, last) = sampler.rounds(
             seconds=0.0, samples=SAMPLES, probes=1, threads=1, seed=rng.getrandbits(32)
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.estimation.plain import sampler_of
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
 from dpbb.kernels.cores import in_parts, usable_cores
@@ -40,7 +39,7 @@ many nodes."""
 COARSE = 256
 """The tree is cut into so many parts first. While some are explored, others are cut."""
 
-BATCH = 8
+BATCH = 32
 """Roots that a core estimates at a time."""
 
 
@@ -82,8 +81,8 @@ class Cutter:
     ) -> None:
         self._problem, self._tree, self._ub = problem, tree, ub
         self.small, self.over = SMALL * most, Event()
-        sampler = sampler_of(problem, tree, ub)
-        self._sampler = sampler if isinstance(sampler, Sampler) else None
+        sampler = Sampler(problem, tree, ub)
+        self._sampler = sampler if sampler.compiled else None
         samples = max(LEAST_SAMPLES, most // NODES_A_SAMPLE)
         self._samples = min(samples, MOST_SAMPLES)
         self._tried = self._large = 0

@@ -13,7 +13,6 @@ from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation import background
-from dpbb.estimation.plain import PlainSampler, thin
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -61,7 +60,7 @@ def test_a_small_tree_is_counted(rule):
 def test_below_some_roots_it_is_counted():
     tree, ub = TreeOptions(root_order=(6, 5, 4, 3, 2, 1, 0)), OWN.trivial_ub
     unit = WorkUnit.from_paths(7, [(1,), (2, 3), (2, 4, 0)])
-    sampler = PlainSampler(OWN, tree, ub, RootSample.of(unit))
+    sampler = Sampler(OWN, tree, ub, RootSample.of(unit))
     *_, last = sampler.rounds(seconds=9, samples=5000, probes=2, threads=1, seed=0)
     below = [7 - depth for depth in unit.depths.tolist()]  # nothing is pruned
     assert last.exact
@@ -78,7 +77,7 @@ def test_few_samples_estimate_what_the_fast_sampler_does():
     shop = FlowShopProblem(FlowShopInstance("shop", times))
     how = {"seconds": 1, "probes": 12, "threads": 1, "seed": 5}
     ub = shop.root_bound + 60
-    plain = PlainSampler(own, TreeOptions(), ub).rounds(samples=4, **how)[-1]
+    plain = Sampler(own, TreeOptions(), ub).rounds(samples=4, **how)[-1]
     fast = Sampler(shop, TreeOptions(), ub).rounds(samples=9**5, **how)[-1]
     truth = fast.mean
     assert fast.exact
@@ -90,22 +89,12 @@ def test_few_samples_estimate_what_the_fast_sampler_does():
     assert low <= truth <= high
 
 
-def test_thinned_weights_are_on_average_what_they_were():
-    weights = [1.0, 2.0, 0.5, 4.0, 2.5]
-    every = [thin(weights, 3, offset / 1000) for offset in range(1000)]
-    assert all(math.isclose(sum(found), 10) for found in every)
-    assert all(np.count_nonzero(found) <= 3 for found in every)
-    assert np.mean(every, axis=0) == pytest.approx(weights, rel=0.02)
-
-
 @pytest.mark.parametrize("problem", [OWN, FlowShopProblem(FlowShopInstance("s", ROWS))])
 def test_what_a_problem_does_not_know_is_refused_by_name(problem):
-    from dpbb.estimation.plain import sampler_of
-
     with pytest.raises(OptionError, match="got 'lb9'"):
-        sampler_of(problem, TreeOptions(bound="lb9"), 99)
+        Sampler(problem, TreeOptions(bound="lb9"), 99)
     with pytest.raises(OptionError, match="got 'sideways'"):
-        sampler_of(problem, TreeOptions("sideways"), 99)
+        Sampler(problem, TreeOptions("sideways"), 99)
 
 
 def test_without_an_upper_bound_heuristics_make_one():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpbb.estimation.roots import RootSample
+from dpbb.estimation.roots import RootSample, thin
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -13,6 +13,20 @@ from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
 PATHS = [(a, b) for a in range(20) for b in range(19)]
+
+
+def test_thinned_weights_are_on_average_what_they_were():
+    weights = np.array([1.0, 2.0, 0.5, 4.0, 2.5, 1e30, 3e30, 7.0])
+    groups = np.array([2, 2, 2, 2, 2, 0, 0, 1])
+    mean = np.zeros(8)
+    for seed in range(2000):
+        rows, carried, thinned = thin(weights, groups, 3, np.random.default_rng(seed))
+        assert thinned == 1
+        assert rows[:3].tolist() == [5, 6, 7]
+        assert len(rows) <= 6
+        assert carried[3:].sum() == pytest.approx(10)
+        mean[rows] += carried / 2000
+    assert mean == pytest.approx(weights, rel=0.1)
 
 
 def test_few_roots_are_all_drawn():
@@ -81,7 +95,7 @@ def test_units_of_several_depths_are_put_together():
 
 def test_drawn_roots_are_no_exact_count(monkeypatch):
     """ta005 at 1235: what its children at depth 2 hold, from some of them."""
-    monkeypatch.setattr("dpbb.estimation.sampling.MOST_ROOTS", 40)
+    monkeypatch.setattr("dpbb.estimation.levels.CompiledNodes.most_roots", 40)
     problem = FlowShopProblem(taillard_instance("ta005"))
     roots = RootSample.of(WorkUnit.from_paths(20, PATHS))
     sampler = Sampler(problem, TreeOptions(), 1235, roots)
@@ -91,17 +105,6 @@ def test_drawn_roots_are_no_exact_count(monkeypatch):
     below = 11_949 + 256 - 1  # the tree's root; its children are counted next
     children = {path[:1] for path in PATHS}
     assert abs(last.mean - below) < 4 * error + len(children)
-
-
-def test_paths_in_order_have_their_common_parts_together():
-    paths = [(0,), (300, 2), (1, 3), (1, 0, 7), (1, 2, 1), (300, 1, 5)]
-    sample = RootSample.of(WorkUnit.from_paths(400, sorted(paths)))
-    mixed = RootSample(sample.depths[::-1], sample.digits[::-1], sample.weights)
-    for one in (sample, mixed):
-        firsts = one.digits[one.order(), 0].tolist()
-        assert firsts == [0, 1, 1, 1, 300, 300]
-    nothing = RootSample.of(WorkUnit.whole(4))
-    assert nothing.order().tolist() == [0]
 
 
 def test_the_order_of_walks_changes_nothing():

@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,7 +96,9 @@ def test_parts_do_not_rest_on_estimates(factor, optimal, tmp_path, monkeypatch):
 
 
 def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpbb.proof.cutting.sampler_of", lambda *_: None)
+    monkeypatch.setattr(
+        "dpbb.proof.cutting.Sampler", lambda *_: SimpleNamespace(compiled=False)
+    )
     whole = deal(optimal, optimal["result"]["ub"])
     fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
     assert fine["totals"] == whole["totals"]

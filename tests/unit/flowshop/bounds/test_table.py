@@ -20,7 +20,7 @@ from dpbb.engines import get_engine
 from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.errors import CheckpointError, EngineUnavailable, OptionError
-from dpbb.estimation.plain import PlainSampler, sampler_of
+from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds.table import BOUNDS, FlowShopBound
 from dpbb.flowshop.makespan import append_job, prepend_job
@@ -220,8 +220,8 @@ def test_the_tree_is_smaller_and_the_same_in_parts(tight):
 
 
 def test_it_is_estimated_by_the_plain_sampler(tight):
-    sampler = sampler_of(tight, TREE, BEST)
-    assert isinstance(sampler, PlainSampler)
+    sampler = Sampler(tight, TREE, BEST)
+    assert not sampler.compiled
     *_, last = sampler.rounds(seconds=9, samples=9000, probes=2, threads=1, seed=0)
     whole = counted(tight, TREE)
     assert last.exact

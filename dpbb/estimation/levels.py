@@ -1,0 +1,377 @@
+"""Nodes of one depth, and their children: what samplers hold of a tree.
+
+Nodes are not visited in depth-first order here but level by level, so each carries its
+whole state. ``CompiledNodes`` has them as the models of the CPU engine do
+(``dpbb.kernels.models``), a million a second; ``PlainNodes`` has those of any problem,
+by the methods of its protocol, some thousand a second. Slots of jobs are in root order.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.kernels import models
+from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.pairs import (
+    EqualJobs,
+    Room,
+    Rule,
+    best_side,
+    bound_children,
+    close_copies,
+    groups_of,
+)
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem, Tightens, root_bound
+from dpbb.tree import branching
+
+CHUNK = 2**20
+"""Bounds of children that are held at a time, all those that are pruned included."""
+
+NODE_S, BOUND_S = 5e-7, 7e-10
+"""About the seconds that a node takes, and each unscheduled job on each machine of it
+(measured on one core of a server of which others had a part)."""
+
+
+class Children(NamedTuple):
+    """Children of a level that are not pruned, ordered by parent and slot.
+
+    Attributes
+    ----------
+    parents : ndarray of intp, shape (r,)
+        Nodes of the level.
+    slots : ndarray of intp, shape (r,)
+        The unscheduled job of the parent that is scheduled next.
+    backs : ndarray of bool, shape (r,)
+        At the back.
+    bounds : ndarray of int64, shape (r,)
+    """
+
+    parents: NDArray[np.intp]
+    slots: NDArray[np.intp]
+    backs: NDArray[np.bool_]
+    bounds: NDArray[np.int64]
+
+    def take(self, rows: NDArray[np.intp]) -> Children:
+        """Return some of them."""
+        return Children(
+            self.parents[rows], self.slots[rows], self.backs[rows], self.bounds[rows]
+        )
+
+    @classmethod
+    def joined(cls, parts: list[Children]) -> Children:
+        """Return the children of all parts."""
+        nothing = [np.zeros(0, kind) for kind in (np.intp, np.intp, bool, np.int64)]
+        every = [cls(*nothing), *parts]
+        return cls(*[np.concatenate(column) for column in zip(*every, strict=True)])
+
+
+class Nodes(ABC):
+    """Nodes of a tree; a level of them has a form that is each class's own.
+
+    Attributes
+    ----------
+    root_bound
+        No bound of the tree is below this.
+    node_bytes
+        About what a node takes.
+    most_roots
+        Roots of one depth that a probe walks to.
+    """
+
+    root_bound: int
+    node_bytes: int
+    most_roots: int
+
+    @abstractmethod
+    def node_seconds(self) -> float:
+        """About the seconds that a node takes."""
+
+    @abstractmethod
+    def root(self) -> Any:
+        """Return the level of the tree's root."""
+
+    @abstractmethod
+    def take(self, level: Any, rows: NDArray[np.intp]) -> Any:
+        """Return some nodes of a level, also several times."""
+
+    @abstractmethod
+    def join(self, level: Any, other: Any) -> Any:
+        """Return the nodes of both levels."""
+
+    @abstractmethod
+    def children(self, level: Any, depth: int) -> Children:
+        """Return what is not pruned below the nodes of a level."""
+
+    @abstractmethod
+    def below(self, level: Any, children: Children) -> Any:
+        """Return the level of some children."""
+
+
+class PlainNodes(Nodes):
+    """Nodes of any problem; a level is a list of (state, unscheduled jobs)."""
+
+    node_bytes = 4096
+    most_roots = 32
+
+    def __init__(self, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:
+        self._problem, self._tree, self._ub = problem, tree, ub
+        self._tightens = problem if isinstance(problem, Tightens) else None
+        self.root_bound = root_bound(problem)
+
+    def node_seconds(self) -> float:
+        """About the seconds that a node takes."""
+        began = time.perf_counter()
+        self.children(self.root(), 0)
+        return max(time.perf_counter() - began, 1e-5)
+
+    def root(self) -> Any:
+        """Level of the tree's root."""
+        jobs = self._tree.root_order or range(self._problem.n_jobs)
+        return [(self._problem.root_state(), np.array(jobs, np.intp))]
+
+    def take(self, level: Any, rows: NDArray[np.intp]) -> Any:
+        """Return some nodes of a level."""
+        return [level[row] for row in rows]
+
+    def join(self, level: Any, other: Any) -> Any:
+        """Nodes of both levels."""
+        return level + other
+
+    def children(self, level: Any, depth: int) -> Children:
+        """Return what is not pruned below a level."""
+        parts = []
+        for node, (state, jobs) in enumerate(level):
+            back, bounds = branching.bound_children(
+                *(self._problem, self._tightens, self._tree),
+                *(state, jobs, depth, self._ub),
+            )
+            slots = np.flatnonzero(bounds < self._ub)
+            parents = np.full(len(slots), node)
+            backs = np.full(len(slots), back)
+            parts.append(Children(parents, slots, backs, bounds[slots]))
+        return Children.joined(parts)
+
+    def below(self, level: Any, children: Children) -> Any:
+        """Level of some children."""
+        found = []
+        for node, slot, back, _ in zip(*children, strict=True):
+            state, jobs = level[node]
+            below = self._problem.extend(state, int(jobs[slot]), back=bool(back))
+            found.append((below, np.delete(jobs, slot)))
+        return found
+
+
+class Tables(NamedTuple):
+    """The problem and the rule of its tree, for compiled code; never written."""
+
+    model: Any
+    rule: Rule
+    equal: EqualJobs | None
+    n_jobs: int
+    largest: int  # of the type of bounds; as a bound: no child
+    ub: int  # bounds of at least this need not be the tightest
+
+
+class Level(NamedTuple):
+    """Nodes of one depth with r unscheduled jobs each.
+
+    Attributes
+    ----------
+    nodes : ndarray of int16 or int32, shape (size, node_lanes)
+        As the model has them.
+    jobs : ndarray of uint16, shape (size, r)
+        Unscheduled jobs, ascending.
+    """
+
+    nodes: NDArray[Any]
+    jobs: NDArray[np.uint16]
+
+
+class CompiledNodes(Nodes):
+    """Nodes of a problem that the CPU engine has a model of.
+
+    ``model``: the class of models of the problem.
+    """
+
+    most_roots = 256
+
+    def __init__(
+        self, model: Any, problem: Problem[Any], tree: TreeOptions, ub: int
+    ) -> None:
+        dtype = model.narrowest_dtype(problem, ub)
+        self._ub, largest = ub, int(np.iinfo(dtype).max)
+        self._tables = Tables(
+            model=model.of(problem, tree.root_order, dtype),
+            rule=Rule.of(tree.branching, tree.branching_ub, largest),
+            equal=EqualJobs.of(problem, tree),
+            n_jobs=problem.n_jobs,
+            largest=largest,
+            ub=ub,
+        )
+        self._tables_at = addresses(self._tables)
+        self._lane = self._tables.model.root.dtype.type(0)
+        self.root_bound = self._tables.model.root_bound
+        self.node_bytes = self._tables.model.root.nbytes + 2 * problem.n_jobs
+
+    def node_seconds(self) -> float:
+        """About the seconds that a node takes."""
+        return NODE_S + BOUND_S * self._tables.model.height * self._tables.n_jobs / 2
+
+    def root(self) -> Any:
+        """Level of the tree's root."""
+        jobs = np.arange(self._tables.n_jobs, dtype=np.uint16)
+        return Level(self._tables.model.root[None].copy(), jobs[None])
+
+    def take(self, level: Any, rows: NDArray[np.intp]) -> Any:
+        """Return some nodes of a level."""
+        return Level(level.nodes[rows], level.jobs[rows])
+
+    def join(self, level: Any, other: Any) -> Any:
+        """Nodes of both levels."""
+        return Level(*map(np.concatenate, zip(level, other, strict=True)))
+
+    def children(self, level: Any, depth: int) -> Children:
+        """Return what is not pruned below a level."""
+        size, r = level.jobs.shape
+        room = self._room()
+        parts = []
+        for begin in range(0, size, max(1, CHUNK // r)):
+            some = Level(*[column[begin : begin + CHUNK // r] for column in level])
+            bounds = np.empty(some.jobs.shape, level.nodes.dtype)
+            backs = np.empty(len(bounds), bool)
+            given = self._tables_at, addresses(room), self._lane
+            bound_level(*given, some, depth, bounds, backs)
+            nodes, slots = np.nonzero(bounds < self._ub)
+            below = bounds[nodes, slots].astype(np.int64)
+            parts.append(Children(begin + nodes, slots, backs[nodes], below))
+        return Children.joined(parts)
+
+    def below(self, level: Any, children: Children) -> Any:
+        """Level of some children."""
+        count = len(children.parents)
+        below = Level(
+            np.empty((count, level.nodes.shape[1]), level.nodes.dtype),
+            np.empty((count, level.jobs.shape[1] - 1), np.uint16),
+        )
+        room = self._room()
+        make_level(
+            *(self._tables_at, addresses(room), self._lane), *(level, children, below)
+        )
+        return below
+
+    def _room(self) -> Room:
+        """Room for the children of a node; each thread has its own."""
+        tables = self._tables
+        return Room.of(tables.model, tables.n_jobs, self._lane.dtype)
+
+
+@entry
+def bound_level(
+    tables_in: Tables,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    level: Level,
+    depth: int,
+    bounds: NDArray[Any],
+    backs: NDArray[np.bool_],
+) -> None:
+    """Bound the children of all nodes of a level, on the side that each node takes.
+
+    Parameters
+    ----------
+    tables_in, room_in, lane
+        Tables and room with addresses, and any integer of their lanes' type.
+    bounds : ndarray, shape (size, r)
+    backs : ndarray of bool, shape (size,)
+        Written here.
+    """
+    tables, room = pointers(tables_in, lane), pointers(room_in, lane)
+    for node in range(backs.size):
+        side = decompose(tables, level, int64(node), int64(depth), room)
+        backs[node] = side != 0
+        for slot in range(level.jobs.shape[1]):
+            bounds[node, slot] = room.bounds[2 * slot + side]
+
+
+@helper
+def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -> int:
+    """Bound the children of both sides into the room; return the side that is taken.
+
+    Copies of equal jobs have the largest bound afterwards; the others on that side are
+    tightened.
+    """
+    r = level.jobs.shape[1]
+    for slot in range(r):
+        room.slot_jobs[slot] = level.jobs[node, slot]
+    model, nodes = tables.model, pointer_of(level.nodes)
+    at = node * model.node_lanes
+    least = bound_children(model, nodes, at, room, r, tables.largest)
+    side: int = int64(best_side(tables.rule, depth, room, groups_of(r), least))
+    close_copies(tables.equal, room, r, tables.largest)
+    if models.tightens(model, depth + 1) and least < tables.ub:
+        tighten_children(tables, level, node, depth, side, room)
+    return side
+
+
+@helper
+def tighten_children(
+    tables: Tables, level: Level, node: int, depth: int, side: int, room: Room
+) -> None:
+    """Tighten the bounds in the room of children below the UB on a side."""
+    count = 0
+    for slot in range(level.jobs.shape[1]):
+        if room.bounds[2 * slot + side] < tables.ub:
+            room.kept[count] = slot
+            count += 1
+    models.tighten(
+        tables.model,
+        pointer_of(level.nodes),
+        node * tables.model.node_lanes,
+        depth + 1,
+        side,
+        room.slot_jobs,
+        int64(0),
+        room.kept,
+        count,
+        room.work,
+        tables.ub,
+        int64(0),
+    )
+    for child in range(count):
+        at = 2 * room.kept[child] + side
+        room.bounds[at] = max(room.bounds[at], room.work[child])
+
+
+@entry
+def make_level(
+    tables_in: Tables,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    level: Level,
+    children: Children,
+    below: Level,
+) -> None:
+    """Write children of a level to ``below``; see ``bound_level``."""
+    tables, room = pointers(tables_in, lane), pointers(room_in, lane)
+    model = tables.model
+    for to in range(children.parents.size):
+        node, slot = children.parents[to], children.slots[to]
+        models.step(
+            model,
+            pointer_of(level.nodes),
+            int64(node * model.node_lanes),
+            pointer_of(below.nodes),
+            int64(to * model.node_lanes),
+            room.scratch,
+            int64(level.jobs[node, slot]),
+            int64(children.backs[to]),
+        )
+        for i in range(below.jobs.shape[1]):
+            below.jobs[to, i] = level.jobs[node, i + (i >= slot)]
