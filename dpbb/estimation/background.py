@@ -66,7 +66,8 @@ def encode(
 
     ``seconds``: processor time for the sampling.
     """
-    header = {**tree_to_json(problem, tree, ub), "seconds": seconds, "seed": seed}
+    header = {"problem": encoded(problem), "tree": tree.to_json(), "ub": ub}
+    header |= {"seconds": seconds, "seed": seed}
     file = io.BytesIO()
     np.savez(
         file,
@@ -78,16 +79,6 @@ def encode(
     return file.getvalue()
 
 
-def tree_to_json(problem: Problem[Any], tree: TreeOptions, ub: int) -> dict[str, Any]:
-    """Return a tree as JSON values."""
-    return {"problem": encoded(problem), **tree.to_json(), "ub": ub}
-
-
-def tree_from_json(values: dict[str, Any]) -> tuple[Problem[Any], TreeOptions, int]:
-    """Return the tree: its problem, options and upper bound."""
-    return decoded(values["problem"]), TreeOptions.from_json(values), values["ub"]
-
-
 def estimate_apart(
     request: bytes, is_wanted: Callable[[], bool], niceness: int = 0
 ) -> Remainder | None:
@@ -95,26 +86,8 @@ def estimate_apart(
 
     DpbbError: the process failed; says how.
     """
-    out = answer_apart("dpbb.estimation.background", niceness, request, is_wanted)
-    if out is None:
-        return None
-    values = json.loads(out)
-    values["reasons"], values["by_ub"] = map(
-        tuple, (values["reasons"], values["by_ub"])
-    )
-    return Remainder(**values)
-
-
-def answer_apart(
-    module: str, niceness: int, request: bytes, is_wanted: Callable[[], bool]
-) -> bytes | None:
-    """Return what a module of dpbb answers to a request, in a process of its own.
-
-    Blocks. None if it was not wanted any more.
-
-    DpbbError: the process failed; says how.
-    """
-    command = command_of(module, str(niceness), str(os.getpid()))
+    me = "dpbb.estimation.background"
+    command = command_of(me, str(niceness), str(os.getpid()))
     # A file, no pipe: of what is longer than a pipe's buffer, communicate() of Python
     # 3.11 sends nothing any more once it has timed out.
     with tempfile.TemporaryFile() as file:
@@ -141,7 +114,9 @@ def answer_apart(
     if process.returncode:
         last = "".join(err.decode(errors="replace").strip().splitlines()[-1:])
         raise DpbbError(f"the estimate ended with {process.returncode}: {last}")
-    return out
+    values = json.loads(out)
+    lists = {name: tuple(values[name]) for name in ("reasons", "by_ub")}
+    return Remainder(**values | lists)
 
 
 def answer(request: bytes) -> Remainder:
@@ -151,11 +126,14 @@ def answer(request: bytes) -> Remainder:
 
     with np.load(io.BytesIO(request), allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
-        problem, tree, ub = tree_from_json(header)
+        problem, tree = (
+            decoded(header["problem"]),
+            TreeOptions.from_json(header["tree"]),
+        )
         roots = RootSample(
             file["depths"], file["digits"].astype(np.int64), file["weights"]
         )
-    rounds = Sampler(problem, tree, ub, roots).rounds(
+    rounds = Sampler(problem, tree, header["ub"], roots).rounds(
         seconds=header["seconds"],
         samples=None,
         probes=PROBES,
@@ -182,8 +160,8 @@ def _end_with(asker: int) -> None:
     os._exit(1)
 
 
-def main(answer: Callable[[bytes], Any]) -> None:
-    """Read a request from stdin, write the answer, a data class, to stdout.
+def main() -> None:
+    """Read a request from stdin, write the answer to stdout.
 
     The arguments are the niceness, which counts from the first import on, and the
     process that waits for the answer: this one ends with it, however it ends.
@@ -199,4 +177,4 @@ def main(answer: Callable[[bytes], Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(answer)
+    main()

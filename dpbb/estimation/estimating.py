@@ -114,11 +114,6 @@ def estimate(
             f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
             f"{roots.n_jobs}"
         )
-    order = chosen.root_order
-    if order is not None and len(order) != problem.n_jobs:
-        raise OptionError(
-            f"root_order: expected {problem.n_jobs} jobs, got {len(order)}"
-        )
     tree = tree_of(problem, chosen, ub)
     prune_at = ub + chosen.all_optima
 
@@ -175,7 +170,6 @@ def estimate(
         unknown=unknown,
         elsewhere=_elsewhere(problem, tree, gpus),
         source=source,
-        rounds=tuple((some.samples, tuple(some.nodes.tolist())) for some in rounds),
     )
 
 

@@ -9,8 +9,7 @@ by the methods of its protocol, some thousand a second. Slots of jobs are in roo
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +71,8 @@ class Children(NamedTuple):
         return cls(*[np.concatenate(column) for column in zip(*every, strict=True)])
 
 
-class Nodes(ABC):
-    """Nodes of a tree; a level of them has a form that is each class's own.
+class PlainNodes:
+    """Nodes of any problem; a level is a list of (state, unscheduled jobs).
 
     Attributes
     ----------
@@ -84,38 +83,6 @@ class Nodes(ABC):
     most_roots
         Roots of one depth that a probe walks to.
     """
-
-    root_bound: int
-    node_bytes: int
-    most_roots: int
-
-    @abstractmethod
-    def node_seconds(self) -> float:
-        """About the seconds that a node takes."""
-
-    @abstractmethod
-    def root(self) -> Any:
-        """Return the level of the tree's root."""
-
-    @abstractmethod
-    def take(self, level: Any, rows: NDArray[np.intp]) -> Any:
-        """Return some nodes of a level, also several times."""
-
-    @abstractmethod
-    def join(self, level: Any, other: Any) -> Any:
-        """Return the nodes of both levels."""
-
-    @abstractmethod
-    def children(self, level: Any, depth: int) -> Children:
-        """Return what is not pruned below the nodes of a level."""
-
-    @abstractmethod
-    def below(self, level: Any, children: Children) -> Any:
-        """Return the level of some children."""
-
-
-class PlainNodes(Nodes):
-    """Nodes of any problem; a level is a list of (state, unscheduled jobs)."""
 
     node_bytes = 4096
     most_roots = 32
@@ -194,8 +161,8 @@ class Level(NamedTuple):
     jobs: NDArray[np.uint16]
 
 
-class CompiledNodes(Nodes):
-    """Nodes of a problem that the CPU engine has a model of.
+class CompiledNodes:
+    """The same of a problem that the CPU engine has a model of, by compiled code.
 
     ``model``: the class of models of the problem.
     """
@@ -375,3 +342,6 @@ def make_level(
         )
         for i in range(below.jobs.shape[1]):
             below.jobs[to, i] = level.jobs[node, i + (i >= slot)]
+
+
+Nodes: TypeAlias = "PlainNodes | CompiledNodes"

@@ -1,10 +1,10 @@
 """How fast trees are explored: measured here, or known of GPUs that were measured."""
 
-import math
 import time
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import DpbbError
@@ -131,17 +131,8 @@ def h100_rate(n_jobs: int, n_machines: int, gpus: int = 1) -> Rate:
     of 20 machines are scaled by 20 / n_machines, but for fewer than 20 machines they
     are left: that they are faster has not been measured.
     """
-    measured = sorted(H100_NODES_PER_S)
-    at = math.log(min(max(n_jobs, measured[0]), measured[-1]))
-    rate = H100_NODES_PER_S[measured[-1]]
-    for few, many in pairwise(measured):
-        if at <= math.log(many):
-            share = (at - math.log(few)) / (math.log(many) - math.log(few))
-            rate = math.exp(
-                (1 - share) * math.log(H100_NODES_PER_S[few])
-                + share * math.log(H100_NODES_PER_S[many])
-            )
-            break
+    jobs, rates = np.log([*H100_NODES_PER_S]), np.log([*H100_NODES_PER_S.values()])
+    rate = float(np.exp(np.interp(np.log(n_jobs), jobs, rates)))
     rate *= min(1.0, 20 / n_machines)
     shape = f"{n_jobs}x{n_machines}"
     known = n_jobs in H100_NODES_PER_S and n_machines == 20

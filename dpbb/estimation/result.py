@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from dpbb.options import OPTIONS
@@ -69,8 +69,6 @@ class Estimate:
         Seconds that the probes took.
     seed
         Of the random numbers.
-    rounds
-        Of each round the samples of a stratum, and every probe's estimate.
     here
         Rate of this machine; None when it was not measured, or could not be.
     unknown
@@ -102,9 +100,8 @@ class Estimate:
     seed: int
     here: Rate | None = None
     unknown: str = ""
-    elsewhere: tuple[Rate, ...] = field(default=())
+    elsewhere: tuple[Rate, ...] = ()
     source: str = ""
-    rounds: tuple[tuple[int, tuple[float, ...]], ...] = field(default=(), repr=False)
 
     @property
     def nodes(self) -> float:

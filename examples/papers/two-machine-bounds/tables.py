@@ -33,7 +33,7 @@ from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.engines.registry import choose_engine
-from dpbb.estimation.plain import thin
+from dpbb.estimation.roots import thin
 from dpbb.flowshop.models.pool import PoolFlowShop, read_ends
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -416,14 +416,13 @@ def _pruned(
                 for child in children[~pruned.any(axis=0)].tolist()
             ]
         below.sort(key=lambda one: one[0])
-        kept = [one[-1] for one in below]
-        if len(below) > NODES:
-            kept = thin(kept, NODES, random.random())
-        level = [
-            (problem.extend(state, int(jobs[i]), back=back), np.delete(jobs, i), weight)
-            for (_, state, jobs, back, i, _), weight in zip(below, kept, strict=True)
-            if weight
-        ]
+        all_weights = np.array([one[-1] for one in below])
+        kept, carried, _ = thin(all_weights, np.zeros(len(below)), NODES, random)
+        level = []
+        for row, weight in zip(kept.tolist(), carried.tolist(), strict=True):
+            _, state, jobs, back, i, _ = below[row]
+            extended = problem.extend(state, int(jobs[i]), back=back)
+            level.append((extended, np.delete(jobs, i), weight))
     return np.concatenate(rows, axis=1), np.concatenate(weights)
 
 
