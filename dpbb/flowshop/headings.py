@@ -13,25 +13,28 @@ from dpbb.errors import refuse
 _TABLE = """
 job         job order part item product lot
             auftrag auftraege auftragsnummer auftragsnr teil teilenummer artikel produkt
-machine     machine mach station workstation workcenter workcentre resource
+machine     machine mach station workstation workcenter workcentre resource equipment
             maschine maschinen stationen anlage anlagen arbeitsplatz arbeitsplaetze
-            ressource ressourcen
+            arbeitsstation werkzeugmaschine ressource ressourcen
 number      id name no nr number index nummer bezeichnung
 operation   operation op step arbeitsgang vorgang
 none        due duedate deadline tardiness lateness release released releasedate ready
             readytime arrival weight qty quantity amount count batch
             batchsize lotsize priority prio setup changeover customer client
             date start begin end position price cost value revenue family size piece pcs
+            completion makespan slack tardy leadtime rj dj wj
             faellig faelligkeit faelligkeitsdatum termin termine endtermin starttermin
             liefertermin liefertermine lieferdatum lieferfrist frist freigabe
             freigabetermin freigabedatum verfuegbar gewicht gewichte gewichtung menge
             mengen stueckzahl losgroesse auftragsmenge prioritaet prioritaeten ruesten
             ruestzeit ruestzeiten kunde kunden kundennummer kundennr datum
-            auftragsdatum preis kosten wert
+            auftragsdatum preis kosten wert anzahl lieferwoche
+            wunschtermin
 sum         total sum average mean summe summen gesamt mittel
 beside      time day hour h min mins minute s sec second d kg g t lb pc unit
             eur usd of the in per planned earliest latest requested promised
-            delivery machine maschine st stk stueck tage stunden minuten
+            delivery need required shipping ship wish lead liefer wunsch
+            machine maschine st stk stueck tage stunden minuten
 """
 """Words of headings by what they say; those of "none" that a column has no times.
 
@@ -123,6 +126,7 @@ def check_headings(
 def _no_machine(heading: str) -> bool:
     """Whether a heading is not that of a machine's times."""
     words = _words_of(heading)
+    words = [whole] if (whole := "".join(words)) in _NONE else words  # such as r_j
     others = (
         word for word in words if word not in _NONE and not re.match(r"m?\d", word)
     )
@@ -133,7 +137,8 @@ def _no_machine(heading: str) -> bool:
 
 def _is_sum(heading: str) -> bool:
     """Whether a heading is that of a row or column computed of the others."""
-    return _all_in(_WORDS["sum"], _words_of(heading))
+    words = _words_of(heading)
+    return _all_in(_WORDS["sum"] | {"time"}, words) and words != ["time"]
 
 
 def _all_in(known: set[str], words: Sequence[str]) -> bool:
