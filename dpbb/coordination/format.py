@@ -52,6 +52,7 @@ from dpbb.problem import Problem, Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement, Totals
 from dpbb.text.labels import Names, names_of
+from dpbb.text.names import clean
 from dpbb.tree.branching import refusal
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
@@ -277,6 +278,7 @@ def _decode(
     problem: Problem[Any] | None,
 ) -> Checkpoint:
     _check_types(header)
+    header = {**header, **{part: _cleaned(header[part]) for part in _SHOWN}}
     tree, incumbent, ledger = header["tree"], header["incumbent"], header["ledger"]
     found = with_bound(_problem_of(header, problem, name), tree["bound"])
     options = TreeOptions.from_json(tree)
@@ -448,6 +450,19 @@ def _check_types(header: Mapping[str, Any]) -> None:
         _TEXT.check(engine, "seats")
     if header["error"] is not None:
         _TEXT.check(header["error"], "error")
+
+
+_SHOWN = "spec", "incumbent", "seats", "error"
+"""Parts whose texts are shown: a checkpoint may be anybody's."""
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a part of a header without what would steer a terminal."""
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(inner) for inner in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _options_of_1(header: Mapping[str, Any]) -> dict[str, Any]:

@@ -291,6 +291,20 @@ def test_whatever_a_header_says_nothing_but_a_documented_error_comes_of_it(tmp_p
     assert refused > 2.5 * number
 
 
+def test_no_text_of_a_checkpoint_steers_a_terminal(tmp_path, capsys):
+    _, path = foreign(tmp_path / "run")
+    header, sections = parts_of(path.read_bytes())
+    places = ("spec", "instance"), ("spec", "run_id"), ("seats",), ("error",)
+    for at in places:
+        evil = "x\x1b]0;y\x07\nmakespan 1"
+        value = {evil: "cpu"} if at == ("seats",) else evil
+        path.write_bytes(as_file(changed(header, at, value), sections))
+        main(["resume", str(path), "--workers", "0"])
+        told = "".join(capsys.readouterr())
+        assert "\x1b" not in told
+        assert "\nmakespan 1" not in told
+
+
 def test_decomposed_nodes_are_those_that_closed_and_open_subtrees_say(tmp_path):
     _, path = foreign(tmp_path / "run")
     header, sections = parts_of(path.read_bytes())
