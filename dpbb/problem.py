@@ -585,8 +585,16 @@ def check_numbers(problem: Problem[Any]) -> None:
 
 
 def sides_of(problem: Problem[Any]) -> tuple[bool, ...]:
-    """Return the sides that a problem branches on, as values of ``back``."""
+    """Return the sides that a problem branches on, as values of ``back``.
+
+    InstanceError: its ``sides`` are none, or others.
+    """
     named = getattr(problem, "sides", SIDES)
+    if isinstance(named, str) or not named or not set(named) <= set(SIDES):
+        raise InstanceError(
+            f"sides of {problem.name}: expected ('front',), ('back',) or both, got "
+            f"{shown(named)}"
+        )
     return tuple(back for side, back in SIDES.items() if side in named)
 
 

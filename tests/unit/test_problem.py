@@ -83,6 +83,12 @@ def test_a_side_that_is_not_branched_on_is_not_asked():
     assert root_bound(Root([5, 7, 6])) == 5  # bounds[True] is None
 
 
+@pytest.mark.parametrize("sides", [(), "front", ("middle",), ("front", "end")])
+def test_sides_that_are_none_are_refused(sides):
+    with pytest.raises(InstanceError, match="sides of own: expected"):
+        sides_of(SimpleNamespace(sides=sides, name="own"))
+
+
 @pytest.mark.parametrize(
     "bounds", [[5.0, 6.5, NO_CHILD], [5, 6], [[5, 6, 7]], [True, True, False]]
 )
