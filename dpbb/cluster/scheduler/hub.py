@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dpbb.cluster.scheduler.beside import Beside
 from dpbb.cluster.scheduler.handover import (
     PARK_S,
     REFUSALS,
@@ -19,6 +18,7 @@ from dpbb.cluster.scheduler.handover import (
     Handover,
     last_line,
 )
+from dpbb.cluster.scheduler.heuristics import HeuristicThreads
 from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.seats import SeatTable
@@ -70,7 +70,7 @@ class Hub:
         self._clock = clock
         self._sharing = SeatSharing(self.table, self.runs, clock)
         self._handover = Handover(self.table, self._sharing, shell)
-        self._beside = Beside(self.table, self.runs, shell, clock)
+        self._heuristics = HeuristicThreads(self.table, self.runs, shell, clock)
         self._failures = Failures(self.table, self._sharing, self.fail, clock)
         self._settling = False
 
@@ -183,7 +183,7 @@ class Hub:
                 if run.lacks_seats(now):
                     run.coordinator.note_event("no-seat", text, now)
                     run.version += 1
-        self._beside.tick()
+        self._heuristics.tick()
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
 
@@ -222,7 +222,7 @@ class Hub:
                 run.free(seat.id)
                 self._shell.release(run.id, assignment)
             run.informed.discard(worker)
-            run.beside.parts.pop(worker, None)
+            run.heuristics.parts.pop(worker, None)
             self._sharing.give_up(run, seat)
         self._settle()
 
@@ -346,8 +346,8 @@ class Hub:
     def _advance(self, run: OpenRun) -> None:
         """Do what a coordinator wants after an event."""
         coordinator, now = run.coordinator, self._clock()
-        if run.beside.parts and coordinator.state is not RunState.RUNNING:
-            self._beside.end(run)
+        if run.heuristics.parts and coordinator.state is not RunState.RUNNING:
+            self._heuristics.end(run)
         if coordinator.finished:
             if run.keeper is None or run.keeper.closed:
                 self._finish(run)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dpbb.cluster.scheduler.beside import BesideState
+from dpbb.cluster.scheduler.heuristics import HeuristicsState
 from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.scheduler.outlook import Outlook
 from dpbb.coordination.coordinator import Coordinator
@@ -72,7 +72,7 @@ class OpenRun:
     shares_names: tuple[str, ...] = ()  # of their instances
     opened_at: float | None = None  # see ``Snapshot``
     submitter: str = ""
-    beside: BesideState = field(default_factory=BesideState)  # its heuristics
+    heuristics: HeuristicsState = field(default_factory=HeuristicsState)
 
     @property
     def id(self) -> RunId:

@@ -25,12 +25,12 @@ from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler.beside import Part
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.cluster.scheduler.greetings import Greetings
+from dpbb.cluster.scheduler.heuristics import Part
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.cluster.scheduler.notices import Notices
@@ -61,7 +61,7 @@ from dpbb.errors import ClusterError, InvariantError
 logger = logging.getLogger(__name__)
 
 NAME = "dpbb"
-HINT, BESIDE, FORGET = "dpbb-hint", "dpbb-beside", "dpbb-forget"
+HINT, IMPROVE, FORGET = "dpbb-hint", "dpbb-improve", "dpbb-forget"
 TICK_S = 0.1
 CHECK_THREADS = 4
 """Full reports that are checked at a time: before a checkpoint they come together."""
@@ -338,7 +338,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             message |= {"lease": gift.lease, "max_roots": gift.max_roots}
         self._send(worker, {**message, "report": seat is not None, "full": full})
 
-    def beside(
+    def improve(
         self,
         worker: str,
         run_id: RunId,
@@ -347,7 +347,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         permutation: Sequence[int] | None,
     ) -> None:
         """See ``Shell``."""
-        message: dict[str, Any] = {"op": BESIDE, "run_id": run_id, "value": value}
+        message: dict[str, Any] = {"op": IMPROVE, "run_id": run_id, "value": value}
         message |= {"threads": part.threads, "explorers": part.explorers}
         if permutation is not None:
             message["permutation"] = np.array(permutation, "<u2").tobytes()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from dpbb.cluster.scheduler.beside import Part
+from dpbb.cluster.scheduler.heuristics import Part
 from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.coordination.messages import (
     Assignment,
@@ -42,7 +42,7 @@ class Shell(Protocol):
         ``full``: the report is to be a full one.
         """
 
-    def beside(
+    def improve(
         self,
         worker: str,
         run_id: RunId,

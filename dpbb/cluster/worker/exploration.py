@@ -23,7 +23,6 @@ from dpbb.coordination.messages import (
     RunSpec,
 )
 from dpbb.engines.base import Candidate, Session, Slice
-from dpbb.problem import Beginning
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 
@@ -133,19 +132,6 @@ def jittered(seconds: float) -> float:
     return seconds * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
 
 
-class Beside(Protocol):
-    """The heuristics beside the run's tree, as far as a seat has to do with them."""
-
-    def explorers(self) -> int | None:
-        """CPU threads that the seat is to explore with; None: all of its own."""
-
-    def wanted(self) -> int:
-        """How many nodes in hand are wanted now; mostly 0."""
-
-    def promote(self, beginnings: list[Beginning]) -> None:
-        """Take nodes in hand, completed."""
-
-
 class Exploration:
     """One lease on one session.
 
@@ -157,8 +143,8 @@ class Exploration:
         An empty session of the run.
     energy
         Joules of the device so far; None if it does not say.
-    beside
-        Heuristics beside the tree; None: there are none.
+    explorers
+        CPU threads that the seat is to explore with; None: all of its own, always.
 
     Attributes
     ----------
@@ -175,7 +161,7 @@ class Exploration:
         link: Link,
         clock: Callable[[], float] = time.monotonic,
         energy: Callable[[], float | None] = lambda: None,
-        beside: Beside | None = None,
+        explorers: Callable[[], int | None] | None = None,
     ) -> None:
         self._spec = spec
         self._lease = lease
@@ -187,7 +173,7 @@ class Exploration:
         self._last: Slice | None = None
         self._seq = 0
         self._explore_s = 0.0
-        self._beside = beside
+        self._explorers = explorers
         self._energy = energy
         self._energy_at_start = energy()
         self._best: Candidate | None = None  # not yet acknowledged
@@ -227,7 +213,8 @@ class Exploration:
             status = self._link.status()
             if status is SeatStatus.CLOSED:
                 return False
-            self._serve_beside()
+            if self._explorers is not None:
+                self._session.use_threads(self._explorers())
             exhausted = self._advance()
             try:
                 if exhausted or status is SeatStatus.LEAVING:
@@ -279,15 +266,6 @@ class Exploration:
         if late:
             self._until = math.inf
         return nodes or late
-
-    def _serve_beside(self) -> None:
-        """Explore with the threads that heuristics leave; promote nodes in hand."""
-        if self._beside is None:
-            return
-        self._session.use_threads(self._beside.explorers())
-        most = self._beside.wanted()
-        if most:
-            self._beside.promote(self._session.current(most))
 
     def _wanted(self) -> bool:
         """Whether a hint asks for a report at once; cleared by looking."""

@@ -14,6 +14,7 @@ import platform
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 NAME = "dpbb"
 HINT = "dpbb-hint"
-BESIDE = "dpbb-beside"
+IMPROVE = "dpbb-improve"
 FORGET = "dpbb-forget"
 LAST_REPORT_S = 2.0
 """A closing worker waits so long for the last reports of its seats."""
@@ -77,7 +78,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         worker.extensions[NAME] = self
         worker.stream_handlers[HINT] = self.hint
         worker.stream_handlers[FORGET] = self.forget
-        worker.stream_handlers[BESIDE] = self.beside
+        worker.stream_handlers[IMPROVE] = self.improve
         self.heuristics = WorkerHeuristics(
             worker.address, lambda run_id: _RunChannel(self, run_id)
         )
@@ -121,7 +122,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         """Let the seats send their last reports, then free their sessions."""
         worker.stream_handlers[HINT] = _ignore
         worker.stream_handlers[FORGET] = _ignore
-        worker.stream_handlers[BESIDE] = _ignore
+        worker.stream_handlers[IMPROVE] = _ignore
         worker.metrics.pop(NAME, None)
         self.heuristics.close()
         for link in list(self._links.values()):
@@ -155,7 +156,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
             if link.run_id == run_id and seat in (None, name):
                 link.control.hint(ub=ub, report_now=report, gift=gift, full=full)
 
-    def beside(
+    def improve(
         self,
         run_id: RunId,
         threads: int,
@@ -164,7 +165,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         permutation: bytes | None = None,
         **_: Any,
     ) -> None:
-        """Improve schedules beside a run's tree with so many threads from now on."""
+        """Improve a run's schedule with so many threads from now on."""
         try:
             known = None
             if value is not None and permutation is not None:
@@ -172,7 +173,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
                 known = Beginning(value, jobs)
             self.heuristics.order(run_id, threads, explorers, known)
         except Exception:
-            logger.exception("no heuristics beside the tree of run %s", run_id)
+            logger.exception("no heuristics for run %s", run_id)
 
     def forget(self, run_id: RunId, **_: Any) -> None:
         """Free what is kept of a run that is over."""
@@ -207,7 +208,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
                             slot.session,
                             link,
                             energy=sessions.energy,
-                            beside=self.heuristics.seat(run_id),
+                            explorers=partial(self.heuristics.explorers, run_id),
                         )
                         slot.reusable = exploration.run()
                     lease = exploration.next
