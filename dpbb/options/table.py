@@ -324,8 +324,8 @@ class SolveOptions:
         None,
         kinds.optional(
             kinds.whole(0, 1024),
-            "on a GPU's host the idle cores; of CPU workers none, half or all but one "
-            "of the threads, by what is left of the tree",
+            "on a GPU's host the idle cores; of CPU workers none, or all but one of "
+            "the threads where the tree does not end in time",
         ),
         Where.RUN,
         "threads of each worker that improve schedules while the tree is explored; 0: "

@@ -32,5 +32,5 @@ def test_a_run_is_estimated_while_it_goes_on():
             events = run.snapshot().events
             assert any("nodes left" in one.text for one in events)
             opened.outlook.due_s = 0.0  # and the next one is not waited for
-            wait_until(lambda: opened.outlook.busy_s is not None)
+            wait_until(lambda: opened.outlook.busy)
         wait_until(lambda: not children())

@@ -8,6 +8,7 @@ that grow with its age.
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -67,14 +68,7 @@ class Forecaster:
             age = run.coordinator.seconds(self._clock())
             if outlook.busy or spec.options.estimates is Estimates.OFF:
                 continue
-            if outlook.latest is not None and outlook.due_s > age:
-                left = outlook.left(run.coordinator.nodes, run.coordinator.ub)
-                if left is None:  # none had foreseen the new UB
-                    outlook.due_s = age
-                elif not left[0] and age >= SOONER * outlook.latest.seconds:
-                    if run.coordinator.nodes - outlook.latest.explored >= left[2]:
-                        outlook.due_s = age
-            if age < outlook.due_s:
+            if age < outlook.due_s and not self._failed(run, age):
                 continue
             if not isinstance(spec.problem, Encodable):
                 kind = spec.problem.name
@@ -90,6 +84,17 @@ class Forecaster:
         self._closing = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.shutdown(wait=False)
+
+    def _failed(self, run: OpenRun, age: float) -> bool:
+        """Whether the latest estimate is worth nothing any more."""
+        latest, nodes = run.outlook.latest, run.coordinator.nodes
+        if latest is None:
+            return False
+        left = run.outlook.left(nodes, run.coordinator.ub)
+        if left is None:  # the UB is one that it had not foreseen
+            return run.outlook.due_s < math.inf
+        outgrown = not left[0] and nodes - latest.explored >= left[2]
+        return outgrown and age >= SOONER * latest.seconds
 
     def _give_up(self, run: OpenRun, why: str) -> None:
         """Say that there will be no estimates."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError
@@ -76,6 +77,7 @@ class RunHeuristics:
         self._changed = threading.Condition()  # guards what follows
         self._best: Beginning | None = None
         self._failed: set[str] = set()  # methods
+        self._proved = -math.inf  # nothing is below, as a search has found
         self._turn = 0
         self._seeds = random.Random(name)  # noqa: S311 - no secret
 
@@ -92,9 +94,13 @@ class RunHeuristics:
         self._stop.set()
         stop = self._stop = threading.Event()
         alone = max(threads // ALONE, int(threads > 1))
-        for team in [threads - alone, *[0] * alone] if threads else []:
+        team = [(threads - alone, True, not alone)] * (threads > 0)
+        for task in [*team, *[(1, False, True)] * alone]:
             threading.Thread(
-                target=self._run, args=(stop, team), name="dpbb-heuristics", daemon=True
+                target=self._run,
+                args=(stop, *task),
+                name="dpbb-heuristics",
+                daemon=True,
             ).start()
         with self._changed:
             self._changed.notify_all()
@@ -108,8 +114,10 @@ class RunHeuristics:
 
     # -- in the threads ----------------------------------------------------------------
 
-    def _run(self, stop: threading.Event, team: int) -> None:
-        """Search until told to stop; ``team``: threads together, 0: one, alone."""
+    def _run(
+        self, stop: threading.Event, threads: int, auto: bool, others: bool
+    ) -> None:
+        """Search until told to stop, by ``auto``, by the other methods, or by both."""
         with contextlib.suppress(OSError, AttributeError):  # not everywhere
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         try:
@@ -117,7 +125,8 @@ class RunHeuristics:
             problem = spec.problem
             if isinstance(problem, ImprovesBeside):
                 bound = proving_bound(problem)
-                while self._search_once(stop, team, spec, problem, bound):
+                methods = [AUTO] * auto + list(problem.methods_beside) * others
+                while self._search_once(stop, threads, spec, methods, bound):
                     pass
         except DpbbError as error:  # the run, or the way to it, is gone
             logger.debug("heuristics end: %s", error)
@@ -125,9 +134,9 @@ class RunHeuristics:
     def _search_once(
         self,
         stop: threading.Event,
-        team: int,
+        threads: int,
         spec: RunSpec,
-        problem: ImprovesBeside,
+        methods: list[str],
         bound: int,
     ) -> bool:
         """Search from the best schedule; False: the thread is to end."""
@@ -135,14 +144,13 @@ class RunHeuristics:
             while self._best is None and not stop.is_set():
                 self._changed.wait()
             best, now = self._best, self._clock()
-            methods = [AUTO] if team else []
-            if team <= 1:  # a thread alone, or the only one
-                methods += problem.methods_beside
             methods = [method for method in methods if method not in self._failed]
-            if best is None or stop.is_set() or best.value <= bound or not methods:
+            if best is None or stop.is_set() or not methods:
+                return False
+            if best.value <= max(bound, self._proved):
                 return False
             method = methods[self._turn % len(methods)]
-            self._turn += team <= 1
+            self._turn += len(methods) > 1
             seed = self._seeds.getrandbits(32)
         share = min(
             max(SEARCH_SHARE * (now - self._began), LEAST_SEARCH_S), MOST_SEARCH_S
@@ -150,12 +158,13 @@ class RunHeuristics:
         search = BesideSearch(
             lower_bound=bound,
             deadline=now + (spec.options.heuristic_start_s or share),
-            threads=max(1, team),
+            threads=threads,
             seed=seed,
             on_improvement=self._found,
             should_stop=stop.is_set,
         )
         try:
+            problem: Any = spec.problem
             found = problem.improve(method, best, search)
         except DpbbError:
             raise
@@ -165,7 +174,7 @@ class RunHeuristics:
                 self._failed.add(method)
             return True
         if found.proved:  # nothing is left to search for; the proof is the tree's
-            return False
+            self._proved = found.value
         if found.value >= best.value:
             stop.wait(REST_S)
         return True

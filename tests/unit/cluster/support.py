@@ -90,7 +90,7 @@ class FakeShell:
         self.gifts.append(gift)
         self.full.append(full)
 
-    def beside(self, worker, run_id, part, value, permutation):
+    def improve(self, worker, run_id, part, value, permutation):
         self.parts.append((worker, part, value, permutation))
 
     def forget(self, worker, run_id):

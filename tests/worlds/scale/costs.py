@@ -38,7 +38,7 @@ from tests.worlds.scale.interpreter import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpbb.cluster.scheduler.beside import Part
+    from dpbb.cluster.scheduler.heuristics import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.messages import (
         Assignment,
@@ -146,7 +146,7 @@ class NoShell:
     ) -> None:
         """Nobody to tell."""
 
-    def beside(
+    def improve(
         self,
         worker: str,
         run_id: RunId,

@@ -41,7 +41,7 @@ from tests.worlds.scale.seat import SimulatedSeat
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpbb.cluster.scheduler.beside import Part
+    from dpbb.cluster.scheduler.heuristics import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
@@ -414,7 +414,7 @@ class World:
         if ub is not None:
             self._outbox.append((to.learn, (self.gain_of(ub),)))
 
-    def beside(
+    def improve(
         self,
         worker: str,
         run_id: RunId,

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from dpbb.cluster.scheduler import forecasts
-from dpbb.cluster.scheduler.forecasts import PATIENCE_S, Forecaster, text_of
+from dpbb.cluster.scheduler.forecasts import Forecaster, text_of
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.scheduler.outlook import FIRST_S, Prospect, Sample
+from dpbb.cluster.scheduler.outlook import FIRST_S, Estimate
 from dpbb.errors import DpbbError
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
@@ -43,7 +43,7 @@ def asked(monkeypatch):
     """Estimates that were asked for; each answers ``FOUND``."""
     asked = []
 
-    def estimate_saved(saved, problem, seed, niceness, is_wanted):
+    def estimate_saved(saved, problem, seed, is_wanted):
         asked.append((saved.totals.seconds, seed, is_wanted()))
         return FOUND
 
@@ -72,10 +72,7 @@ def test_a_better_schedule_leaves_less(hub, asked):
     assert run.snapshot(FIRST_S).estimate_nodes == pytest.approx(1000, rel=0.05)
     best = taillard_instance("ta014").best_known.upper_bound
     assert best == 1377
-    known = Sample.of(0, 900, 1100, 0.1)
-    run.outlook.prospect = Prospect([known], 1378, (1000.0, 600.0))
-    assert run.snapshot(FIRST_S).estimate_nodes is None
-    tick(hub)
+    run.outlook.latest = Estimate(0, 0, 1378, (900, 1000, 1100), (1000.0, 600.0))
     assert run.snapshot(FIRST_S).estimate_nodes == pytest.approx(600, rel=0.05)
 
 
@@ -151,50 +148,13 @@ def test_a_failure_is_told_once(hub, monkeypatch, caplog):
     assert snapshot.events[-1].text == "no estimate: no process"
 
 
-def test_an_estimate_that_takes_its_time_is_told_once(hub, monkeypatch):
-    hub.open(spec(), b"")
-    clock, events = hub._clock, hub.runs["run"].coordinator
-    clock.now = FIRST_S
-
-    def texts():
-        return [
-            e.text for e in events.snapshot(clock.now).events if e.kind == "estimate"
-        ]
-
-    async def look():
-        done = threading.Event()
-
-        def estimate_saved(*_):
-            done.wait(30)
-            return FOUND
-
-        monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
-        forecaster = Forecaster(hub, clock)
-        forecaster.tick()
-        clock.now += PATIENCE_S - 1
-        forecaster.tick()
-        assert texts() == []
-        for _ in range(3):
-            clock.now += 1
-            forecaster.tick()
-        (text,) = texts()
-        assert text.startswith("no estimate yet, after 15 s: its process shares")
-        done.set()
-        await asyncio.gather(*forecaster._tasks)
-        await forecaster.close()
-
-    asyncio.run(look())
-    assert len(texts()) == 2
-    assert "nodes left" in texts()[-1]
-
-
 def test_the_first_estimate_waits_for_nobody(hub, monkeypatch):
     """On a machine whose cores are busy, others would have it wait for minutes."""
-    refining, done, niceness = threading.Event(), threading.Event(), {}
+    refining, done, seeds = threading.Event(), threading.Event(), {}
 
-    def estimate_saved(saved, problem, seed, nice, is_wanted):
-        niceness.setdefault(saved.spec.run_id, []).append(nice)
-        if nice:
+    def estimate_saved(saved, problem, seed, is_wanted):
+        seeds.setdefault(saved.spec.run_id, []).append(seed)
+        if seed:
             refining.set()
             assert done.wait(30)
         return FOUND
@@ -215,13 +175,13 @@ def test_the_first_estimate_waits_for_nobody(hub, monkeypatch):
         other = hub.runs["other"].outlook
         while not other.count:
             await asyncio.sleep(0.001)
-        assert other.prospect is not None
+        assert other.latest is not None
         done.set()
         await asyncio.gather(*forecaster._tasks)
         await forecaster.close()
 
     asyncio.run(look())
-    assert niceness == {"run": [0, forecasts.NICENESS], "other": [0]}
+    assert seeds == {"run": [0, 1], "other": [0]}
 
 
 def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
@@ -229,7 +189,7 @@ def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
     hub.open(spec(), b"")
     hub._clock.now = FIRST_S
     tick(hub)
-    assert hub.runs["run"].outlook.prospect is None
+    assert hub.runs["run"].outlook.latest is None
 
 
 def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
@@ -239,7 +199,7 @@ def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
     run = hub.runs["run"]
     saved = run.coordinator.checkpoint(0.0)
     found = forecasts.estimate_saved(
-        saved, run.coordinator.spec.problem, 0, 0, lambda: True
+        saved, run.coordinator.spec.problem, 0, lambda: True
     )
     assert found.low <= found.nodes <= found.high
     assert found.nodes == pytest.approx(16_127, rel=0.5)

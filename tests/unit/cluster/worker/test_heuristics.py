@@ -1,4 +1,4 @@
-"""Threads beside the tree, with a problem whose methods do as the test says."""
+"""Threads that improve schedules, with a problem whose methods do as the test says."""
 
 import threading
 import time
@@ -71,7 +71,7 @@ def started():
 
 def searching():
     """Threads that are still there."""
-    return [one for one in threading.enumerate() if one.name == "dpbb-beside"]
+    return [one for one in threading.enumerate() if one.name == "dpbb-heuristics"]
 
 
 def until_stopped(method, start, search):
@@ -93,15 +93,14 @@ def test_a_better_schedule_is_offered_with_its_method(started):
     run.know(beginning(100))
     wait_until(lambda: channel.offers)
     assert [(one.value, one.source) for one in channel.offers] == [(99, "auto")]
-    assert [one.value for one in run.starts] == [99]
+    assert run.best.value == 99
 
 
 def test_what_the_run_has_already_is_not_offered(started):
-    """Two threads that find the same, and one that starts from something worse."""
+    """Three threads that find the same."""
     channel = Channel(better_by_one)
     run = started(channel, threads=3)
     run.know(beginning(100))
-    run.add([beginning(150, 3, 2, 1, 0), beginning(151, 3, 2, 0, 1)])
     wait_until(lambda: channel.offers)
     run.resize(0)
     wait_until(lambda: not searching())
@@ -122,14 +121,6 @@ def test_threads_end_when_there_are_to_be_fewer(started):
     wait_until(lambda: len(running) == 2)  # two of the three work together
     run.resize(1)
     wait_until(lambda: len(searching()) == 1)
-    assert run.n_threads == 1
-    run.resize(0)
-    wait_until(lambda: not searching())
-
-
-def test_a_thread_without_a_start_waits_and_ends_at_once(started):
-    run = started(Channel(until_stopped), threads=2)
-    wait_until(lambda: len(searching()) == 2)
     run.resize(0)
     wait_until(lambda: not searching())
 
@@ -138,44 +129,24 @@ def test_most_threads_work_together(started):
     searches = []
 
     def noted(method, start, search):
-        searches.append((method, search.threads, start.value))
+        searches.append((method, search.threads))
         return until_stopped(method, start, search)
 
-    run = started(Channel(noted), threads=9)
-    run.know(beginning(100))
-    run.add([beginning(150, 3, 2, 1, 0)])
+    started(Channel(noted), threads=9).know(beginning(100))
     wait_until(lambda: len(searches) == 3)
-    assert run.n_threads == 9
-    assert sorted(searches)[0] == ("auto", 7, 100)
-    assert [one[:2] for one in sorted(searches)[1:]] == [("swap", 1)] * 2
+    assert sorted(searches) == [("auto", 7), ("swap", 1), ("swap", 1)]
 
 
-def test_a_single_thread_takes_both_kinds_in_turn(started):
+def test_a_single_thread_takes_all_methods_in_turn(started):
     methods = []
 
     def noted(method, start, search):
         methods.append((method, search.threads))
         return Incumbent(start.value, start.permutation, method)
 
-    started(Channel(noted)).know(beginning(100))
-    wait_until(lambda: len(methods) > 8)
-    assert methods[:8] == [*[("auto", 1)] * 3, ("swap", 1)] * 2
-
-
-def test_searches_together_take_longer_and_longer(started):
-    clock, seconds = SimpleNamespace(now=0.0), []
-
-    def noted(method, start, search):
-        if method == "auto":
-            seconds.append(search.deadline - clock.now)
-            clock.now = search.deadline
-            return Incumbent(start.value, start.permutation, method)
-        return until_stopped(method, start, search)
-
-    run = started(Channel(noted), threads=2, clock=lambda: clock.now)
-    run.know(beginning(100))
-    wait_until(lambda: len(seconds) > 6)
-    assert seconds[:6] == [20.0, 40.0, 80.0, 160.0, 300.0, 300.0]
+    started(Channel(noted, ("swap", "move"))).know(beginning(100))
+    wait_until(lambda: len(methods) > 6)
+    assert methods[:6] == [("auto", 1), ("swap", 1), ("move", 1)] * 2
 
 
 def test_searches_have_seeds_and_limits_of_their_own(started):
@@ -195,9 +166,9 @@ def test_searches_have_seeds_and_limits_of_their_own(started):
     run.resize(0)
     assert len({search.seed for search in searches}) == len(searches)
     lengths = [one.deadline - 100.0 * i for i, one in enumerate(searches)]
-    assert lengths[0] == module.LEAST_START_S
+    assert lengths[0] == module.LEAST_SEARCH_S
     assert lengths[4] == 100.0
-    assert lengths[30] == module.MOST_START_S
+    assert lengths[30] == module.MOST_SEARCH_S
     assert searches[0].lower_bound == 22  # of the root: proved where it is reached
 
 
@@ -266,19 +237,6 @@ def test_threads_know_the_bound_of_the_problem_itself(started):
     wait_until(lambda: not searching())
 
 
-def test_promoted_starts_are_wanted_now_and_then(started):
-    clock = SimpleNamespace(now=0.0)
-    run = started(Channel(until_stopped), threads=2, clock=lambda: clock.now)
-    assert run.wanted() == 0
-    clock.now = module.PROMOTION_S
-    assert run.wanted() == 4
-    assert run.wanted() == 0
-    run.add(beginning(100 + i, *np.roll(np.arange(4), i)) for i in range(4))
-    run.resize(0)
-    clock.now = 99.0
-    assert run.wanted() == 0
-
-
 def test_a_worker_obeys_orders_run_by_run():
     channels = {}
 
@@ -291,13 +249,9 @@ def test_a_worker_obeys_orders_run_by_run():
     assert not channels
     worker.order("a", 2, 1, beginning(100))
     worker.order("b", 1, None, None)
-    assert worker.seat("a").explorers() == 1
-    assert worker.seat("b").explorers() is None
-    assert [one.value for one in worker.of("a").starts] == [100]
-    worker.seat("a").promote([beginning(120, 3, 2, 1, 0)])
-    assert [one.value for one in worker.of("a").starts] == [100, 120]
-    worker.seat("none").promote([beginning(1)])
-    assert worker.seat("none").wanted() == 0
+    assert worker.explorers("a") == 1
+    assert worker.explorers("b") is None
+    assert worker.of("a").best.value == 100
     worker.forget("a")
     assert worker.of("a") is None
     assert worker.explorers("a") is None

@@ -1,4 +1,4 @@
-"""Heuristics beside the tree, on workers that share this process."""
+"""Heuristics while the tree is explored, on workers that share this process."""
 
 import os
 import signal
@@ -7,8 +7,7 @@ import threading
 import pytest
 from distributed import Client
 
-from dpbb.cluster.scheduler.outlook import Remaining
-from dpbb.cluster.worker import heuristics
+from dpbb.cluster.scheduler.outlook import Estimate
 from dpbb.engines.cpu.session import BY_TURNS, CpuSession
 from dpbb.problem import Incumbent
 from dpbb.result import TREE, Termination
@@ -33,7 +32,7 @@ START = tuple(range(50))
 
 def searching():
     """Threads that improve schedules."""
-    return [one for one in threading.enumerate() if one.name == "dpbb-beside"]
+    return [one for one in threading.enumerate() if one.name == "dpbb-heuristics"]
 
 
 def plugins(cluster):
@@ -77,7 +76,7 @@ def test_improvements_reach_all_seats_and_the_result_names_the_method():
             lambda: (
                 len(
                     {
-                        plugin.heuristics.of(run.run_id).starts[0].value
+                        plugin.heuristics.of(run.run_id).best.value
                         for plugin in plugins(cluster)
                     }
                 )
@@ -92,21 +91,6 @@ def test_improvements_reach_all_seats_and_the_result_names_the_method():
     assert {step.source for step in found} <= {s.source for s in outcome.trajectory}
     assert outcome.value <= found[-1].value
     assert outcome.permutation != START
-
-
-def test_a_seat_promotes_what_it_has_in_hand(monkeypatch):
-    monkeypatch.setattr(heuristics, "PROMOTION_S", 0.05)
-    with in_process_cluster() as (cluster, client):
-        with submit(client, from_a_poor_start()) as run:
-            (plugin,) = plugins(cluster)
-
-            def promoted():
-                known = plugin.heuristics.of(run.run_id)
-                starts = [] if known is None else known.starts
-                return any(sum(start.kept) for start in starts)
-
-            wait_until(promoted)
-        wait_until(lambda: not searching())
 
 
 def test_threads_end_with_their_worker():
@@ -135,9 +119,9 @@ def test_a_changed_split_keeps_counts(monkeypatch):
             run = submit(client, spec)
             wait_until(lambda: threads[-1:] == [2])
             opened = cluster.scheduler.extensions["dpbb"].hub.runs[spec.run_id]
-            for nodes, expected in ((1e30, 1), (1.0, 2), (1e30, 1)):
+            for nodes, expected in ((1e30, 1), (1e9, 2), (1e30, 1)):
                 wait_until(lambda: opened.coordinator.snapshot(0.0).decomposed)
-                opened.outlook.remaining = Remaining(nodes, nodes, 0, reliable=True)
+                opened.outlook.latest = Estimate(0.0, 0, ub, (nodes, nodes, nodes))
                 opened.outlook.count += 1
                 wait_until(lambda expected=expected: threads[-1] == expected)
             assert len(searching()) == 1
@@ -179,7 +163,7 @@ def test_heuristics_go_on_when_a_worker_is_killed():
 
         def told():
             hub = cluster.scheduler.extensions["dpbb"].hub
-            return hub.runs[run.run_id].beside.parts.keys() if hub.runs else set()
+            return hub.runs[run.run_id].heuristics.parts.keys() if hub.runs else set()
 
         wait_until(lambda: len(told()) == 2, 60)
         before = set(told())

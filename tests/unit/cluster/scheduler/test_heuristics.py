@@ -4,16 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.cluster.scheduler.beside import (
-    HOPELESS_S,
-    LOOK_S,
-    SOON_S,
-    Part,
-    Prospect,
-    prospect_of,
-    split_of,
-)
-from dpbb.cluster.scheduler.outlook import FIRST_S, Remaining
+from dpbb.cluster.scheduler.heuristics import HOPELESS_S, LOOK_S, Part, split_of
+from dpbb.cluster.scheduler.outlook import FIRST_S, Estimate
 from dpbb.flowshop.heuristics.plain import palmer
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
@@ -48,9 +40,10 @@ def told(world):
     return [(worker, part.threads, part.explorers) for worker, part, _, _ in parts]
 
 
-def estimate(run, low, high, *, reliable=True):
+def estimate(run, low, high):
     """An estimate of the nodes that are left is there."""
-    run.outlook.remaining = Remaining(low, high, 0, reliable)
+    ub = run.coordinator.ub
+    run.outlook.latest = Estimate(0.0, 0, ub, (low, (low + high) / 2, high))
     run.outlook.count += 1
 
 
@@ -72,7 +65,7 @@ def test_a_gpu_leaves_the_idle_cores_to_heuristics(world):
     tick(world)
     assert told(world) == []
     event = run.coordinator.snapshot(0.0).events[-1]
-    assert event.text == "heuristics beside the tree: 11 threads on 1 worker"
+    assert event.text == "heuristics: 11 threads on 1 workers"
 
 
 def test_workers_with_gpus_of_one_host_share_its_cores(world):
@@ -180,10 +173,7 @@ def test_a_hopeless_tree_leaves_all_cores_but_one(world):
     tick(world)
     assert told(world) == [("a", 7, 1)]
     text = run.coordinator.snapshot(0.0).events[-1].text
-    assert text == (
-        "heuristics beside the tree: 7 threads, 1 of 8 explore on 1 worker, as the "
-        "tree does not end in time"
-    )
+    assert text.endswith("as the tree does not end in time")
 
 
 def test_the_speed_with_all_threads_counts_not_that_of_now(world):
@@ -191,7 +181,7 @@ def test_the_speed_with_all_threads_counts_not_that_of_now(world):
     estimate(run, 1e14, 1e15)
     tick(world)
     explore(world, run, 1e6 / 8)
-    estimate(run, 1e6, 6e8)  # 600 s with all
+    estimate(run, 1e6 * HOPELESS_S / 2, 1e20)
     tick(world)
     assert told(world)[-1] == ("a", 0, None)
 
@@ -205,17 +195,7 @@ def test_a_time_limit_decides_what_is_hopeless(world):
     explore(world, run, 1e6 / 8)
     estimate(run, 1e6, 1e6 * 70)
     tick(world)
-    assert told(world) == [("a", 4, 4)]
-
-
-def test_doubtful_estimates_decide_when_they_are_clear(world):
-    run = cpu_run(world)
-    estimate(run, 1e14, 1e15, reliable=False)
-    tick(world)
-    assert told(world) == [("a", 4, 4)]
-    estimate(run, 1e18, 1e19, reliable=False)
-    tick(world)
-    assert told(world) == [("a", 7, 1)]
+    assert told(world) == [("a", 0, None)]
 
 
 def test_one_thread_is_the_trees(world):
@@ -226,29 +206,10 @@ def test_one_thread_is_the_trees(world):
     assert run.outlook.due_s == FIRST_S
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "left", "expected"),
-    [
-        (0.0, SOON_S, None, Prospect.SOON),
-        (0.0, SOON_S + 1, None, Prospect.OPEN),
-        (HOPELESS_S + 1, 1e99, None, Prospect.HOPELESS),
-        (HOPELESS_S, 1e99, None, Prospect.OPEN),
-        (50.0, 60.0, 60.0, Prospect.SOON),
-        (50.0, 61.0, 60.0, Prospect.OPEN),
-        (121.0, 200.0, 60.0, Prospect.HOPELESS),
-        (500.0, 800.0, 900.0, Prospect.SOON),
-    ],
-)
-def test_prospects(low, high, left, expected):
-    assert prospect_of(low, high, left) is expected
-
-
 def test_splits():
-    assert split_of(8, None, Prospect.UNKNOWN) == Part()
-    assert split_of(8, None, Prospect.SOON) == Part()
-    assert split_of(8, None, Prospect.OPEN) == Part(4, 4)
-    assert split_of(8, None, Prospect.HOPELESS) == Part(7, 1)
-    assert split_of(1, None, Prospect.HOPELESS) == Part()
-    assert split_of(8, 3, Prospect.SOON) == Part(3, 5)
-    assert split_of(2, 9, Prospect.SOON) == Part(9, 1)
-    assert split_of(1, 2, Prospect.SOON) == Part(2, None)
+    assert split_of(8, None, hopeless=False) == Part()
+    assert split_of(8, None, hopeless=True) == Part(7, 1)
+    assert split_of(1, None, hopeless=True) == Part()
+    assert split_of(8, 3, hopeless=False) == Part(3, 5)
+    assert split_of(2, 9, hopeless=False) == Part(9, 1)
+    assert split_of(1, 2, hopeless=True) == Part(2, None)
