@@ -12,14 +12,9 @@ from typing import Any
 
 import numpy as np
 from distributed.core import clean_exception, error_message
-from distributed.protocol.compression import decompress
-from distributed.protocol.serialize import (
-    Serialize,
-    Serialized,
-    merge_and_deserialize,
-    to_serialize,
-)
+from distributed.protocol.serialize import Serialize, Serialized, to_serialize
 
+from dpbb.cluster.internals import opened
 from dpbb.errors import DpbbError
 
 ERROR = "dpbb-error"
@@ -39,10 +34,7 @@ def wrap(value: Any) -> Any:
 def unwrap(value: Any) -> Any:
     """Inverse of ``wrap``; opens what the scheduler kept opaque."""
     if isinstance(value, Serialized):
-        frames = value.frames  # compressed, and split where they are large
-        if "compression" in value.header:
-            frames = decompress(value.header, frames)
-        return merge_and_deserialize(value.header, frames)
+        return opened(value)
     if isinstance(value, Serialize):  # in-process connections
         return value.data
     if isinstance(value, dict):

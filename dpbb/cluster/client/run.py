@@ -36,6 +36,7 @@ from dpbb.cluster.client.stream import (
     SnapshotStream,
     state_html,
 )
+from dpbb.cluster.internals import is_asynchronous
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, InvariantError, UnwrittenError
 from dpbb.options import kinds
@@ -86,7 +87,7 @@ class Run:
         self._make_result = make_result
         self._calls = SchedulerCalls(client, run_id)
         # in the client's loop ``client.asynchronous`` is always true
-        in_thread = not self._client._asynchronous
+        in_thread = not is_asynchronous(self._client)
         self._callbacks = Callbacks(self._calls.watch, in_thread=in_thread)
         self._writer: OptimaWriter | None = None
         self._outcome: Outcome | None = None

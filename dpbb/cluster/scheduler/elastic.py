@@ -17,6 +17,7 @@ from typing import Any
 from distributed import Scheduler
 from distributed.core import Status
 
+from dpbb.cluster.internals import keys_of, replace_handlers, stay_awake
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.submitter import PREFIX
 
@@ -44,15 +45,17 @@ class Elastic:
 
     def install(self) -> None:
         """Wrap the handlers."""
-        handlers = self._scheduler.handlers
-        self._adaptive_target = handlers["adaptive_target"]
-        self._retire_workers = handlers["retire_workers"]
-        handlers["adaptive_target"] = self.adaptive_target
-        handlers["retire_workers"] = self.retire_workers
+        self._dasks = replace_handlers(
+            self._scheduler,
+            {
+                "adaptive_target": self.adaptive_target,
+                "retire_workers": self.retire_workers,
+            },
+        )
 
     def tick(self) -> None:
         """Keep the scheduler awake, use workers that stay; while a run is open."""
-        self._scheduler.idle_since = None
+        stay_awake(self._scheduler)
         leaving, now = self._hub.table.leaving(), self._clock()
         self._closing = {
             address: until
@@ -70,7 +73,7 @@ class Elastic:
 
     def adaptive_target(self, **options: Any) -> int:
         """Return Dask's answer, but never fewer workers than the runs can feed."""
-        target: int = self._adaptive_target(**options)
+        target: int = self._dasks["adaptive_target"](**options)
         return max(target, self._hub.target_workers())
 
     async def retire_workers(
@@ -94,7 +97,7 @@ class Elastic:
         try:
             self._hub.retire(addresses)
             await self._drained(addresses)
-            return await self._retire_workers(**options)
+            return await self._dasks["retire_workers"](**options)
         finally:  # those that stay are told by their status, a moment later
             self._retiring -= Counter(addresses)
             until = self._clock() + CLOSE_S
@@ -118,6 +121,4 @@ class Elastic:
 
     def _holds(self, address: str) -> bool:
         """Whether a worker has a future of ours, under way or done."""
-        worker: Any = self._scheduler.workers.get(address)
-        tasks = () if worker is None else (*worker.processing, *worker.has_what)
-        return any(str(task.key).startswith(PREFIX) for task in tasks)
+        return any(key.startswith(PREFIX) for key in keys_of(self._scheduler, address))

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import dask.config
 
+from dpbb.cluster.internals import filter_requests, http_hosts
 from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.errors import ClusterError
@@ -104,11 +105,7 @@ class PageControls:
 
 def is_loopback(scheduler: Any) -> bool:
     """Whether the dashboard can be reached from the scheduler's own host alone."""
-    sockets = getattr(scheduler.http_server, "_sockets", {}).values()
-    try:
-        hosts = [socket.getsockname()[0] for socket in sockets]
-    except OSError:  # the scheduler is closing under a page that is open
-        return False
+    hosts = http_hosts(scheduler)
     return bool(hosts) and all(_loops(host) for host in hosts)
 
 
@@ -314,7 +311,7 @@ def _refuse_frames(application: Any) -> None:
 
 def _refuse_strangers(application: Any, controls: PageControls) -> None:
     """Have pages and their connections answer under known names alone."""
-    from tornado.web import ErrorHandler, RequestHandler
+    from tornado.web import RequestHandler
 
     knows = controls.knows
 
@@ -334,14 +331,8 @@ def _refuse_strangers(application: Any, controls: PageControls) -> None:
                 f"""DASK_DPBB__DASHBOARD__HOSTS='["name"]'.\n"""
             )
 
-    find = application.find_handler
+    def is_known(request: Any) -> bool:
+        host = request.host
+        return knows(host) and is_same_origin(request.headers.get("Origin"), host)
 
-    def find_handler(request: Any, **options: Any) -> Any:
-        found = find(request, **options)
-        origin, host = request.headers.get("Origin"), request.host
-        known = knows(host) and is_same_origin(origin, host)
-        if known or issubclass(found.handler_class, ErrorHandler):
-            return found
-        return application.get_handler_delegate(request, Refusal)
-
-    application.find_handler = find_handler
+    filter_requests(application, Refusal, is_known)

@@ -23,13 +23,13 @@ from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
+from dpbb.cluster.internals import WorkerPluginSender, send_to
 from dpbb.cluster.rpc import answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
-from dpbb.cluster.scheduler.greetings import Greetings
 from dpbb.cluster.scheduler.heuristics import Part
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
@@ -106,7 +106,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if self._resume is not None:
             self._restoring = asyncio.create_task(restore_all(self._resume, self))
 
-    def _install(self, scheduler: Scheduler) -> Greetings:
+    def _install(self, scheduler: Scheduler) -> WorkerPluginSender:
         """Put everything in place; return what the workers are told by."""
         self.scheduler = scheduler
         self.refused: dict[str, ClusterError] = {}
@@ -146,8 +146,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.page.attach()
         # at once: who leaves while others are still greeted must be known to have left
         scheduler.add_plugin(self, name=NAME, idempotent=True)
-        self._greetings = Greetings(scheduler, NAME, worker_plugin_bytes())
-        return self._greetings
+        self._sender = WorkerPluginSender(scheduler, NAME, worker_plugin_bytes())
+        return self._sender
 
     async def before_close(self) -> None:
         """End all that is ours: client, threads, tasks, and calls that wait."""
@@ -156,7 +156,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             self._restoring.cancel()
             await asyncio.gather(self._restoring, return_exceptions=True)
         metrics.forget(self.scheduler)
-        await self._greetings.close()
+        await self._sender.close()
         await self.checkpoints.close()
         await self.forecasts.close()
         if self._ticker is not None:
@@ -336,7 +336,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         message = {"op": HINT, "run_id": run_id, "seat": seat, "ub": ub}
         if gift is not None:
             message |= {"lease": gift.lease, "max_roots": gift.max_roots}
-        self._send(worker, {**message, "report": seat is not None, "full": full})
+        send_to(
+            self.scheduler,
+            worker,
+            {**message, "report": seat is not None, "full": full},
+        )
 
     def improve(
         self,
@@ -351,11 +355,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         message |= {"threads": part.threads, "explorers": part.explorers}
         if permutation is not None:
             message["permutation"] = np.array(permutation, "<u2").tobytes()
-        self._send(worker, message)
+        send_to(self.scheduler, worker, message)
 
     def forget(self, worker: str, run_id: RunId) -> None:
         """See ``Shell``."""
-        self._send(worker, {"op": FORGET, "run_id": run_id})
+        send_to(self.scheduler, worker, {"op": FORGET, "run_id": run_id})
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
@@ -380,11 +384,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         used = (metrics.get("memory", 0), state.memory_limit)
         own = {"utilization": metrics.get("cpu"), "memory": used}
         return {"cpu": own, **(metrics.get(NAME) or {})}
-
-    def _send(self, worker: str, message: dict[str, Any]) -> None:
-        # only to workers that said hello: the others' stream would break
-        if worker in self.scheduler.stream_comms:
-            self.scheduler.worker_send(worker, message)
 
     def _ended(
         self, run_id: RunId, assignment: Assignment, error: Exception | str | None

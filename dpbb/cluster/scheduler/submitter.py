@@ -12,12 +12,12 @@ import logging
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from distributed import Client, Future, Scheduler
 from distributed.security import Security
 
+from dpbb.cluster.internals import let_loop_end
 from dpbb.cluster.scheduler.handover import REFUSALS
 from dpbb.cluster.worker.task import explore
 from dpbb.coordination.messages import Assignment, RunId
@@ -114,10 +114,7 @@ class Submitter:
         self._futures.clear()
         if self._client is not None:
             await self._client.close()
-            # Dask counts who uses a loop, but never counts off a client that is
-            # asynchronous: the thread of a LocalCluster's loop would never end.
-            with suppress(AttributeError, RuntimeError):
-                self._client._loop_runner.stop()
+            let_loop_end(self._client)
 
     async def _watch(
         self, future: Future[None], run_id: RunId, assignment: Assignment

@@ -7,6 +7,7 @@ from typing import Any
 
 from distributed import Reschedule, get_worker
 
+from dpbb.cluster.internals import is_cancelled as cancelled_in_dask
 from dpbb.engines.base import Device
 from dpbb.engines.registry import choose_engine
 from dpbb.options import TreeOptions
@@ -40,8 +41,7 @@ def explore_again(
 
     def is_cancelled() -> bool:
         nonlocal cancelled
-        state = worker.state.tasks.get(key)
-        cancelled |= state is None or state.state == "cancelled"
+        cancelled |= cancelled_in_dask(worker, key)
         return cancelled
 
     explorer = Explorer(problem, tree, all_optima, chosen, device)
