@@ -46,6 +46,8 @@ def compile_elsewhere(
         return
     process: Any = None
     while process is None or process.poll() is not None:
+        if process is not None:  # it was idle for too long
+            _end(process)
         process = _idle.pop() if _idle else _start()
     try:
         process.stdin.write(len(request).to_bytes(4, "big") + request)
@@ -54,12 +56,12 @@ def compile_elsewhere(
     except OSError:
         answered = b""
     except BaseException:  # such as KeyboardInterrupt
-        process.kill()
+        _end(process)
         raise
     if answered:
         _idle.append(process)
     else:
-        process.kill()
+        _end(process)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -71,6 +73,11 @@ def _start() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError), process:
+        process.kill()
 
 
 def main() -> None:

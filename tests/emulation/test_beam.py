@@ -6,7 +6,7 @@ import pytest
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import beam_gpu
 from dpbb.flowshop.heuristics.beam import beam
-from dpbb.flowshop.heuristics.beam_levels import Guide, Root
+from dpbb.flowshop.heuristics.beam_levels import Guide
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from tests import oracle
@@ -67,9 +67,8 @@ def test_exhausted_targets_are_lower_bounds(emulated):
         times[1] = times[0]
         best, _ = oracle.best_orders(times.tolist())
         problem = FlowShopProblem(FlowShopInstance("tiny", times))
-        nothing = np.zeros(0, np.intp)
-        root = Root.of(problem, nothing, nothing)
-        levels = beam_gpu.GpuLevels(problem, root, problem.trivial_ub, 0)
+        nothing = np.zeros(0, np.uint16)
+        levels = beam_gpu.GpuLevels(problem, nothing, problem.trivial_ub)
         for target in {1, max(best, 1), best + 1, problem.trivial_ub}:
             for width in (1, 4, 20):
                 run = levels.run(width, target, Guide.WALPHA, 1, lambda: False)
@@ -88,13 +87,13 @@ def test_no_memory_ends_the_search_without_a_proof(emulated, monkeypatch):
 
     search = Search(SMALL, 0)
     start = neh(search)
-    run = beam_gpu.GpuLevels._run
+    begin = beam_gpu.GpuLevels._begin
 
     def fail(levels, *how):
         monkeypatch.setattr(cupy, "empty", full)
-        return run(levels, *how)
+        begin(levels, *how)
 
-    monkeypatch.setattr(beam_gpu.GpuLevels, "_run", fail)
+    monkeypatch.setattr(beam_gpu.GpuLevels, "_begin", fail)
     found = beam_gpu.beam(search, start)
     assert found.value == start.value
     assert not found.proved

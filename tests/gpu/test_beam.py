@@ -7,7 +7,7 @@ import pytest
 
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import beam_gpu
-from dpbb.flowshop.heuristics.beam_levels import Guide, Root
+from dpbb.flowshop.heuristics.beam_levels import Guide
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests.parity.beams import SHAPES, same_runs, shop
@@ -65,9 +65,8 @@ def test_optima_of_shops_with_few_machines_are_found_and_proved(name):
 
 def test_a_beam_of_a_quarter_of_a_million_nodes():
     problem = FlowShopProblem(taillard_instance("ta051"))
-    nothing = np.zeros(0, np.intp)
-    root = Root.of(problem, nothing, nothing)
-    levels = beam_gpu.GpuLevels(problem, root, problem.trivial_ub, 0)
+    nothing = np.zeros(0, np.uint16)
+    levels = beam_gpu.GpuLevels(problem, nothing, problem.trivial_ub)
     assert levels.widest >= 2**18
     run = levels.run(2**18, problem.trivial_ub, Guide.WALPHA, 256, lambda: False)
     assert run.moves.shape == (256, 50)

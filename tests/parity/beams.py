@@ -4,7 +4,7 @@ import numpy as np
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
-from dpbb.flowshop.heuristics.beam_levels import Guide, Root
+from dpbb.flowshop.heuristics.beam_levels import Guide, moves_of
 
 
 def shop(n_jobs, n_machines, longest=99, seed=0):
@@ -14,13 +14,13 @@ def shop(n_jobs, n_machines, longest=99, seed=0):
     return FlowShopInstance("random", times)
 
 
-def same_runs(gpu_levels, instance, widths, kept=((), ()), device=0):
+def same_runs(gpu_levels, instance, widths, kept=((), ())):
     """Run both by the same upper bounds; return the outcomes."""
     problem = FlowShopProblem(instance)
-    root = Root.of(problem, *(np.array(side, np.intp) for side in kept))
+    moves = moves_of(*(np.array(side, np.intp) for side in kept))
     ub = problem.trivial_ub
-    cpu = CpuLevels(problem, root, ub)
-    gpu = gpu_levels(problem, root, ub, device)
+    cpu = CpuLevels(problem, moves, ub)
+    gpu = gpu_levels(problem, moves, ub)
     outcomes = []
     for width in widths:
         for guide in (Guide.WALPHA, Guide.GAP):

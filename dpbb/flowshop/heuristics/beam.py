@@ -23,10 +23,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InvariantError
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
-from dpbb.flowshop.heuristics.beam_levels import Guide, Levels, Root
+from dpbb.flowshop.heuristics.beam_levels import Guide, Levels, moves_of
 from dpbb.flowshop.heuristics.beam_polish import (
     MOST_POLISHED,
     POLISHED_OUT,
@@ -63,9 +64,9 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     incumbent = neh(search) if start is None else start
     with ThreadPoolExecutor(search.threads, "dpbb-beam") as pool:
 
-        def levels(problem: FlowShopProblem, root: Root) -> CpuLevels:
+        def levels(problem: FlowShopProblem, kept: NDArray[np.uint16]) -> CpuLevels:
             ub, threads = incumbent.value, search.threads
-            return CpuLevels(problem, root, ub, pool if threads > 1 else None, threads)
+            return CpuLevels(problem, kept, ub, pool if threads > 1 else None, threads)
 
         return widen(search, incumbent, levels)
 
@@ -81,16 +82,16 @@ def load(search: Search, start: Incumbent) -> None:
 def widen(
     search: Search,
     incumbent: Incumbent,
-    levels_of: Callable[[FlowShopProblem, Root], Levels],
+    levels_of: Callable[[FlowShopProblem, NDArray[np.uint16]], Levels],
 ) -> Incumbent:
     """Improve an incumbent by beams of doubled width, whatever their device."""
     problem = FlowShopProblem(search.instance)
     first, last = search.kept
     order = np.asarray(incumbent.permutation, np.intp)
-    root = Root.of(problem, order[:first], order[len(order) - last :])
-    if incumbent.proved or not len(root.jobs):
+    kept = moves_of(order[:first], order[len(order) - last :])
+    if incumbent.proved or len(kept) == len(order):
         return incumbent
-    runs = _Runs(search, incumbent, levels_of(problem, root))
+    runs = _Runs(search, incumbent, levels_of(problem, kept))
     width = min(runs.levels.narrowest, runs.levels.widest)
     while width <= runs.levels.widest and not runs.over:
         if search.instance.n_machines <= GAP_MACHINES:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam_kernels import (
-    Bench,
-    Level,
-    expand,
-    make,
-    root_node,
-    take,
-    trace,
-)
-from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Outcome, Root, best_of
+from dpbb.flowshop.heuristics.beam_kernels import Bench, Level, expand, make, take
+from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Levels
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.pairs import Room
@@ -45,159 +39,113 @@ class Desk(NamedTuple):
         return cls(room, addresses(room), Bench.of(model))
 
 
-class CpuLevels:
-    """Beams from one root on cores; see ``dpbb.flowshop.heuristics.beam_levels``.
+class CpuLevels(Levels):
+    """Beams on cores.
 
     Parameters
     ----------
     ub
         Upper bound that no run is given a larger one than.
-    pool
+    pool, threads
         Where pieces of a level run; None: in the thread that calls.
     """
 
     def __init__(
         self,
         problem: FlowShopProblem,
-        root: Root,
+        kept: NDArray[np.uint16],
         ub: int,
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
     ) -> None:
+        super().__init__(problem, kept)
         dtype = Lb1.narrowest_dtype(problem, ub)
         self._lane = dtype(0)
         self._model = Lb1.of(problem, None, dtype)
         self._model_at = addresses(self._model)
-        self._root = root
         self._pool = pool
         self._desks: SimpleQueue[Desk] = SimpleQueue()
         for _ in range(threads):
             self._desks.put(Desk.of(self._model))
-        first = self._level(root)
-        self._first = first
-        node_bytes = 2 * sum(part.nbytes for part in first) + 10 * len(root.jobs) + 16
+        self._first = Level.root(self._model)
+        for move in kept:
+            below = Level.empty(self._model, 1)
+            self._fill(below, self._first, np.zeros(1, np.int32), np.array([move]))
+            self._first = below
+        node_bytes = 2 * sum(part.nbytes for part in self._first)
+        node_bytes += 10 * self._n_levels + 16
         self.narrowest = 1
-        self.widest: int = 1 << max(1, MEMORY // node_bytes).bit_length() - 1
+        self.widest = 1 << max(1, MEMORY // node_bytes).bit_length() - 1
 
-    def run(
-        self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
-    ) -> Outcome | None:
-        """See ``Levels``."""
-        n_levels = len(self._root.jobs)
-        level, spare = self._first, [Level.empty(self._model, width) for _ in range(2)]
-        keys = np.empty(width * n_levels, np.int32)
-        sides = np.empty(width, np.uint8)
-        parents = np.empty((n_levels, width), np.int32)
-        moves = np.empty((n_levels, width), np.uint16)
-        taken = np.empty(width, np.int32)
-        nodes, expanded, uncut = 1, 0, True
-        depth = 0
-        for r in range(n_levels, 0, -1):
-            last = r == 1
-            alive = self._expand(
-                level, nodes, r, ub, Guide.BOUND if last else guide, sides, keys, over
-            )
-            if alive is None:
-                return None
-            expanded += nodes
-            if not alive:
-                break
-            wanted = min(width, rows) if last else width
-            limit, quota = NO_KEY, 0
-            if alive > wanted:
-                uncut &= last  # of complete schedules the best are enough
-                limit, quota = limit_of(keys[: nodes * r], wanted)
-            row = parents[depth], moves[depth]
-            nodes = take(level, 0, nodes, r, limit, quota, sides, keys, *row, taken)
-            depth += 1
-            if not last:
-                below = spare[depth % 2]
-                if not self._make(level, *row, nodes, below, over):
-                    return None
-                level = below
-        best = best_of(taken[: nodes if depth else 0], rows)
-        paths = np.empty((len(best), depth), np.uint16)
-        trace(parents, moves, best, paths)
-        whole = depth == n_levels and len(best) > 0
-        value = int(taken[best[0]]) if whole else None
-        return Outcome(paths, uncut, expanded, value)
-
-    def _level(self, root: Root) -> Level:
-        model = self._model
-        level = Level.empty(model, 1)
-        level.nodes[0] = root_node(model, root)
-        level.idle[0] = root.idle
-        for job in root.jobs:
-            level.jobs[0, job // 64] |= np.uint64(1 << int(job) % 64)
-        level.used[0] = root.used
-        level.weights[0] = root.weights
-        return level
+    def _begin(self, width: int) -> None:
+        self._level, self._spare = self._first, []  # before there is more
+        self._spare = [Level.empty(self._model, width) for _ in range(2)]
+        self._keys = np.empty(width * self._n_levels, np.int32)
+        self._sides = np.empty(width, np.uint8)
+        self._parents = np.empty((self._n_levels, width), np.int32)
+        self._moves = np.empty((self._n_levels, width), np.uint16)
+        self._taken = np.empty(width, np.int32)
 
     def _expand(
-        self,
-        level: Level,
-        nodes: int,
-        r: int,
-        ub: int,
-        guide: Guide,
-        sides: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
-        keys: np.ndarray[tuple[int, ...], np.dtype[np.int32]],
-        over: Callable[[], bool],
+        self, nodes: int, r: int, ub: int, guide: Guide, over: Callable[[], bool]
     ) -> int | None:
-        """Bound all children of a level; return how many live, None if ``over``."""
-        alpha = np.float32(1 - (r - 1) / self._model.n_jobs)
-        model, lane = self._model_at, self._lane
+        alpha = np.float32(1 - (r - 1) / self._n_jobs)
+        keys = self._sides, self._keys, self._keys.view(np.float32)
 
         def part(desk: Desk, first: int, last: int) -> int:
-            return expand(
-                *(model, desk.at, lane, desk.bench, level, first, last, r, ub),
-                *(int(guide), alpha, sides, keys, keys.view(np.float32)),
-            )
+            own = self._model_at, desk.at, self._lane, desk.bench, self._level
+            return expand(*own, first, last, r, ub, int(guide), alpha, *keys)
 
-        alive = self._spread(part, nodes, r * self._model.height, over)
-        return None if alive is None else sum(alive)
+        return self._spread(part, nodes, r * self._model.height, over)
 
-    def _make(
+    def _take(self, depth: int, nodes: int, r: int, alive: int, wanted: int) -> None:
+        limit, quota = NO_KEY, 0
+        if alive > wanted:
+            limit, quota = limit_of(self._keys[: nodes * r], wanted)
+        given = self._level, nodes, r, limit, quota, self._sides, self._keys
+        take(*given, self._parents[depth], self._moves[depth], self._taken)
+
+    def _make(self, depth: int, nodes: int) -> None:
+        below = self._spare[depth % 2]
+        taken = self._parents[depth, :nodes], self._moves[depth, :nodes]
+        self._fill(below, self._level, *taken)
+        self._level = below
+
+    def _fill(
         self,
-        level: Level,
-        parents: np.ndarray[tuple[int, ...], np.dtype[np.int32]],
-        moves: np.ndarray[tuple[int, ...], np.dtype[np.uint16]],
-        nodes: int,
         below: Level,
-        over: Callable[[], bool],
-    ) -> bool:
-        model, lane = self._model_at, self._lane
-
+        level: Level,
+        parents: NDArray[np.int32],
+        moves: NDArray[np.uint16],
+    ) -> None:
         def part(desk: Desk, first: int, last: int) -> int:
-            make(model, desk.at, lane, level, parents, moves, first, last, below)
+            given = self._model_at, desk.at, self._lane, level, parents, moves
+            make(*given, first, last, below)
             return 0
 
-        return self._spread(part, nodes, 10 * self._model.height, over) is not None
+        self._spread(part, len(parents), 10 * self._model.height)
+
+    def _keys_taken(self, nodes: int) -> NDArray[np.int32]:
+        return self._taken[:nodes]
+
+    def _trace(self, depth: int, nodes: NDArray[np.intp]) -> NDArray[np.uint16]:
+        paths = np.empty((len(nodes), depth), np.uint16)
+        for level in range(depth - 1, -1, -1):
+            paths[:, level] = self._moves[level, nodes]
+            nodes = self._parents[level, nodes].astype(np.intp)
+        return paths
 
     def _spread(
         self,
         part: Callable[[Desk, int, int], int],
         nodes: int,
         operations: int,
-        over: Callable[[], bool],
-    ) -> list[int] | None:
-        """Call ``part`` for pieces of a level; None if ``over``, asked between them.
+        over: Callable[[], bool] = lambda: False,
+    ) -> int | None:
+        """Sum up ``part`` over pieces of a level; None if ``over``, asked between them.
 
         ``operations``: what a node costs.
         """
-        piece = max(1, PIECE_OPERATIONS // operations)
-        pieces = [(at, min(at + piece, nodes)) for at in range(0, nodes, piece)]
-        done = []
-        if self._pool is None or len(pieces) == 1:
-            desk = self._desks.get()
-            try:
-                for first, last in pieces:
-                    if over():
-                        return None
-                    done.append(part(desk, first, last))
-            finally:
-                self._desks.put(desk)
-            return done
         ended = False
 
         def task(first: int, last: int) -> int:
@@ -209,15 +157,21 @@ class CpuLevels:
             finally:
                 self._desks.put(desk)
 
-        for future in [self._pool.submit(task, *cut) for cut in pieces]:
+        piece = max(1, PIECE_OPERATIONS // operations)
+        pieces = [(at, min(at + piece, nodes)) for at in range(0, nodes, piece)]
+        if self._pool is None or len(pieces) == 1:
+            results: Iterator[int] = itertools.starmap(task, pieces)
+        else:
+            running = [self._pool.submit(task, *cut) for cut in pieces]
+            results = (future.result() for future in running)
+        total = 0
+        for _ in pieces:
             ended = ended or over()
-            done.append(future.result())
-        return None if ended else done
+            total += next(results)
+        return None if ended else total
 
 
-def limit_of(
-    keys: np.ndarray[tuple[int, ...], np.dtype[np.int32]], wanted: int
-) -> tuple[int, int]:
+def limit_of(keys: NDArray[np.int32], wanted: int) -> tuple[int, int]:
     """Return the largest key among the least, and how many of it are among them."""
     least = np.partition(keys, wanted - 1)[:wanted]
     limit = int(least[-1])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide, Root
+from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
@@ -74,6 +74,15 @@ class Level(NamedTuple):
             weights=np.zeros((size, 2), np.float32),
         )
 
+    @classmethod
+    def root(cls, model: Lb1) -> Level:
+        """Return the level above all others."""
+        level = cls.empty(model, 1)
+        level.nodes[0] = model.root
+        for job in range(model.n_jobs):
+            level.jobs[0, job // 64] |= ONE << np.uint64(job % 64)
+        return level
+
 
 class Bench(NamedTuple):
     """Where one thread weighs the survivors of one node, side by side."""
@@ -93,15 +102,6 @@ class Bench(NamedTuple):
             ends=np.zeros(n_jobs, np.int32),
             weights=np.zeros(n_jobs, np.float32),
         )
-
-
-def root_node(model: Lb1, root: Root) -> NDArray[Any]:
-    """Return the root as the model has nodes."""
-    node, m, row = np.zeros_like(model.root), model.height, model.row
-    node[: 2 * m] = root.ends.T.ravel()
-    remain = np.stack([root.remain, root.remain[::-1]], axis=1)
-    node[2 * row - 2 * m : 2 * row] = remain.ravel()
-    return node
 
 
 @helper
@@ -260,8 +260,7 @@ def expand(
 @entry
 def take(
     level: Level,
-    first: int,
-    last: int,
+    nodes: int,
     r: int,
     limit: int,
     quota: int,
@@ -276,7 +275,7 @@ def take(
     Returns how many: parents, moves and keys in the order of candidates.
     """
     count: int = int64(0)
-    for node in range(first, last):
+    for node in range(nodes):
         place = node * r
         word, slots = int64(0), int64(0)
         bits = level.jobs[node, 0]
@@ -343,18 +342,3 @@ def make(
         for word in range(level.jobs.shape[1]):
             below.jobs[row, word] = level.jobs[node, word]
         below.jobs[row, job // 64] &= ~(ONE << np.uint64(job % 64))
-
-
-@entry
-def trace(
-    parents: NDArray[np.int32],
-    moves: NDArray[np.uint16],
-    ends: NDArray[np.intp],
-    paths: NDArray[np.uint16],
-) -> None:
-    """Write the moves from the root to some nodes of the level ``paths.shape[1]``."""
-    for row in range(len(ends)):
-        node = ends[row]
-        for level in range(paths.shape[1] - 1, -1, -1):
-            paths[row, level] = moves[level, node]
-            node = int64(parents[level, node])

@@ -1,15 +1,18 @@
-"""What the beams of all devices share: guides, the root, the outcome of one run."""
+"""The levels of a beam: what all devices share, and what each has to do."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.problem import FlowShopProblem
+
+logger = logging.getLogger(__name__)
 
 NO_KEY = 2**31 - 1
 """Key of a candidate that is pruned or on the other side."""
@@ -33,68 +36,6 @@ class Guide(IntEnum):
     WALPHA = 0
     GAP = 1
     BOUND = 2
-
-
-class Root(NamedTuple):
-    """The partial schedule that a beam starts from.
-
-    Parameters
-    ----------
-    ends : ndarray of int64, shape (2, n_machines)
-        Fronts, and backs by mirrored machine; the least heads (tails) on an empty side.
-    remain : ndarray of int64, shape (n_machines,)
-        Total time of the unscheduled jobs.
-    idle : ndarray of int64, shape (2, n_machines)
-        Idle time before each end, as ``ends``; 0 on the first machine of a side.
-    used
-        Whether the prefix, the suffix holds a job.
-    jobs : ndarray of intp
-        Unscheduled jobs, ascending.
-    """
-
-    ends: NDArray[np.int64]
-    remain: NDArray[np.int64]
-    idle: NDArray[np.int64]
-    used: tuple[bool, bool]
-    jobs: NDArray[np.intp]
-
-    @classmethod
-    def of(
-        cls,
-        problem: FlowShopProblem,
-        prefix: NDArray[np.intp],
-        suffix: NDArray[np.intp],
-    ) -> Root:
-        """Return the node with a prefix and a suffix, in the order of the schedule."""
-        times = problem.times
-        least = problem.least_heads, problem.least_tails[::-1]
-        ends, idle = np.array(least), np.zeros((2, times.shape[1]), np.int64)
-        for side, (order, rows) in enumerate(
-            ((prefix, times), (suffix[::-1], times[:, ::-1]))
-        ):
-            if len(order):
-                ends[side] = 0
-            for job in order:
-                end = 0
-                for machine, duration in enumerate(rows[job]):
-                    start = max(end, int(ends[side, machine]))
-                    idle[side, machine] += start - ends[side, machine]
-                    end = start + int(duration)
-                    ends[side, machine] = end
-        free = np.ones(len(times), bool)
-        free[prefix] = free[suffix] = False
-        jobs = np.flatnonzero(free)
-        used = bool(len(prefix)), bool(len(suffix))
-        return cls(ends, times[jobs].sum(axis=0), idle, used, jobs)
-
-    @property
-    def weights(self) -> NDArray[np.float32]:
-        """Sum of idle time / end of each side, rounded after every step."""
-        found = np.zeros(2, np.float32)
-        for machine in range(1, self.ends.shape[1]):
-            end = np.maximum(self.ends[:, machine], 1).astype(np.float32)
-            found += self.idle[:, machine].astype(np.float32) / end
-        return found
 
 
 class Outcome(NamedTuple):
@@ -121,24 +62,96 @@ class Outcome(NamedTuple):
     value: int | None
 
 
-class Levels(Protocol):
-    """Beams from one root on one kind of device."""
+class Levels:
+    """Beams of one problem on one kind of device, which has the steps.
 
-    @property
-    def narrowest(self) -> int:
-        """A width of which a run takes hardly longer than one of 1."""
+    Parameters
+    ----------
+    kept
+        Moves that all nodes begin with.
 
-    @property
-    def widest(self) -> int:
-        """The largest width that memory allows."""
+    Attributes
+    ----------
+    narrowest, widest
+        A width of which a run takes hardly longer than one of 1; the largest one that
+        memory allows.
+    """
+
+    narrowest: int
+    widest: int
+
+    def __init__(self, problem: FlowShopProblem, kept: NDArray[np.uint16]) -> None:
+        self._kept = kept
+        self._n_jobs = problem.n_jobs
+        self._n_levels = problem.n_jobs - len(kept)
 
     def run(
         self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
     ) -> Outcome | None:
         """Search below ``ub``; None if ``over``, asked again and again, says so.
 
-        ``rows``: how many nodes of the deepest level are wanted.
+        None, too, if there is no memory left for the width. ``rows``: how many nodes of
+        the deepest level are wanted.
         """
+        try:
+            self._begin(width)
+        except MemoryError:
+            logger.info("no memory for a beam of %d nodes", width)
+            return None
+        nodes, expanded, uncut, depth = 1, 0, True, 0
+        for r in range(self._n_levels, 0, -1):
+            last = r == 1
+            alive = self._expand(nodes, r, ub, Guide.BOUND if last else guide, over)
+            if alive is None:
+                return None
+            expanded += nodes
+            if not alive:
+                break
+            wanted = min(width, rows) if last else width
+            uncut &= last or alive <= wanted  # of complete ones the best are enough
+            self._take(depth, nodes, r, alive, wanted)
+            nodes = min(alive, wanted)
+            if not last:
+                self._make(depth, nodes)
+            depth += 1
+        keys = self._keys_taken(nodes if depth else 0)
+        best = best_of(keys, rows)
+        whole = depth == self._n_levels and len(best) > 0
+        value = int(keys[best[0]]) if whole else None
+        return Outcome(self._trace(depth, best), uncut, expanded, value)
+
+    def _begin(self, width: int) -> None:
+        """Make room for levels of a width, with the root as the first one."""
+        raise NotImplementedError
+
+    def _expand(
+        self, nodes: int, r: int, ub: int, guide: Guide, over: Callable[[], bool]
+    ) -> int | None:
+        """Bound all children, r a node; return how many live, None if ``over``."""
+        raise NotImplementedError
+
+    def _take(self, depth: int, nodes: int, r: int, alive: int, wanted: int) -> None:
+        """List those with the least keys, as many as wanted, in their order."""
+        raise NotImplementedError
+
+    def _make(self, depth: int, nodes: int) -> None:
+        """Make the next level of those that were taken."""
+        raise NotImplementedError
+
+    def _keys_taken(self, nodes: int) -> NDArray[np.int32]:
+        """Return the keys of those that were taken last."""
+        raise NotImplementedError
+
+    def _trace(self, depth: int, nodes: NDArray[np.intp]) -> NDArray[np.uint16]:
+        """Return the moves from the root to some nodes of a level."""
+        raise NotImplementedError
+
+
+def moves_of(
+    prefix: NDArray[np.integer[Any]], suffix: NDArray[np.integer[Any]]
+) -> NDArray[np.uint16]:
+    """Return the moves to the node that begins and ends with these jobs."""
+    return np.concatenate([prefix, suffix[::-1] + BACK]).astype(np.uint16)
 
 
 def best_of(keys: NDArray[np.int32], rows: int) -> NDArray[np.intp]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels, limit_of
-from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide, Root
+from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide, moves_of
 from tests import oracle
 from tests.unit.flowshop.heuristics.test_beam_levels import weight_of
 
@@ -51,7 +51,7 @@ def candidates(problem, nodes, ub, guide):
 def levels_of():
     def make(problem, prefix=(), suffix=()):
         ends = (np.array(side, np.intp) for side in (prefix, suffix))
-        return CpuLevels(problem, Root.of(problem, *ends), problem.trivial_ub)
+        return CpuLevels(problem, moves_of(*ends), problem.trivial_ub)
 
     return make
 
@@ -63,13 +63,14 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, d
     instance = FlowShopInstance("tiny", tiny.times)
     problem = FlowShopProblem(instance)
     levels = levels_of(problem)
-    level, n_jobs = levels._first, tiny.n_jobs
+    n_jobs = tiny.n_jobs
+    levels._begin(1)
     node = problem.root_state(), list(range(n_jobs)), [], [], problem.root_bound
     for r in range(n_jobs, 1, -1):
         ub = data.draw(st.integers(1, problem.trivial_ub))
         guide = data.draw(st.sampled_from(Guide))
-        keys, sides = np.empty(r, np.int32), np.empty(1, np.uint8)
-        alive = levels._expand(level, 1, r, ub, guide, sides, keys, lambda: False)
+        alive = levels._expand(1, r, ub, guide, lambda: False)
+        keys, sides = levels._keys[:r], levels._sides
         expected = candidates(problem, [node], ub, guide)
         slots = np.flatnonzero(keys != NO_KEY)
         assert alive == len(slots) == len(expected)
@@ -89,16 +90,14 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, d
         _, move, bound, _ = data.draw(st.sampled_from(expected))
         state, free, prefix, suffix, _ = node
         job, back = move % BACK, move >= BACK
-        below = type(level).empty(levels._model, 1)
-        row = np.zeros(1, np.int32), np.array([move], np.uint16)
-        levels._make(level, *row, 1, below, lambda: False)
-        level = below
+        levels._parents[n_jobs - r, 0], levels._moves[n_jobs - r, 0] = 0, move
+        levels._make(n_jobs - r, 1)
         ends = (prefix, [job, *suffix]) if back else ([*prefix, job], suffix)
         free = [one for one in free if one != job]
         node = problem.extend(state, job, back=back), free, *ends, bound
-        assert level.used[0].tolist() == [bool(side) for side in ends]
+        assert levels._level.used[0].tolist() == [bool(side) for side in ends]
         expected = weight_of(tiny.times, *ends)
-        np.testing.assert_allclose(level.weights[0], expected, rtol=1e-5)
+        np.testing.assert_allclose(levels._level.weights[0], expected, rtol=1e-5)
 
 
 @settings(max_examples=30, deadline=None)

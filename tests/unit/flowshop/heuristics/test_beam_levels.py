@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics.beam_levels import Root, best_of
+from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
+from dpbb.flowshop.heuristics.beam_levels import best_of, moves_of
 from tests import oracle
 
 
@@ -32,25 +33,27 @@ def weight_of(times, prefix, suffix):
 
 
 @given(oracle.problems(max_jobs=7), st.data())
-def test_root_has_the_ends_and_idle_times_of_its_jobs(tiny, data):
+def test_the_first_level_has_the_ends_and_idle_times_of_its_jobs(tiny, data):
     order = data.draw(st.permutations(range(tiny.n_jobs)))
     first = data.draw(st.integers(0, tiny.n_jobs))
     last = data.draw(st.integers(0, tiny.n_jobs - first))
     prefix, suffix = order[:first], order[tiny.n_jobs - last :]
     problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
-    root = Root.of(problem, np.array(prefix, np.intp), np.array(suffix, np.intp))
-    assert root.used == (first > 0, last > 0)
-    assert root.jobs.tolist() == sorted(order[first : tiny.n_jobs - last])
-    remain = [sum(tiny.times[j][k] for j in root.jobs) for k in range(len(root.remain))]
-    assert root.remain.tolist() == remain
+    kept = moves_of(np.array(prefix, np.intp), np.array(suffix, np.intp))
+    levels = CpuLevels(problem, kept, problem.trivial_ub)
+    level, m = levels._first, len(tiny.times[0])
+    assert level.used[0].tolist() == [first > 0, last > 0]
+    free = order[first : tiny.n_jobs - last]
+    assert level.jobs[0].tolist() == [sum(1 << job for job in free)]
+    ends = level.nodes[0, : 2 * m].reshape(m, 2)
     mirror = [row[::-1] for row in tiny.times]
     for side, (shop, jobs) in enumerate(((tiny.times, prefix), (mirror, suffix[::-1]))):
-        idle, ends = idle_times(shop, jobs)
+        idle, expected = idle_times(shop, jobs)
         if jobs:
-            assert root.ends[side].tolist() == ends
-        assert root.idle[side].tolist() == idle
+            assert ends[:, side].tolist() == expected
+        assert level.idle[0, side].tolist() == idle
     expected = weight_of(tiny.times, prefix, suffix)
-    np.testing.assert_allclose(root.weights, expected, rtol=1e-5)
+    np.testing.assert_allclose(level.weights[0], expected, rtol=1e-5)
 
 
 def test_the_first_of_equal_keys_are_best():
