@@ -10,7 +10,7 @@ PAPERS = Path(__file__).parents[2] / "examples" / "papers"
 CALLS = [
     (
         "two-machine-bounds bounds --sizes 20x20 --pools 64 --repeat 1",
-        ("one scalar core", "GPU, nodes", "GPU, parents", "GPU, nodes that are there"),
+        ("one scalar core", "GPU, nodes", "GPU, parents"),
     ),
     (
         "two-machine-bounds trees --trees ta021 --bounds 600 --pools 256 --threads 1 "
