@@ -139,12 +139,11 @@ class EvaluatesAll(Protocol):
         """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs)."""
 
 
-@runtime_checkable
 class Tightens(Protocol[StateT_contra]):
     """Has a bound that is dearer and stronger than ``child_bounds``.
 
     The branching side is always chosen by ``child_bounds``; ``tighten`` is asked only
-    of the children on that side.
+    of the children on that side. It may be None: then the problem has no such bound.
     """
 
     bound: str

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.options import TreeOptions
-from dpbb.problem import Problem, Tightens
+from dpbb.problem import Problem
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
@@ -28,7 +28,6 @@ class Ivm:
     def __init__(self, problem: Problem[Any], tree: TreeOptions) -> None:
         n_jobs = problem.n_jobs
         self._problem = problem
-        self._tightens = problem if isinstance(problem, Tightens) else None
         self._tree = tree
         self.n_jobs = n_jobs
         self.decomposed = 0
@@ -154,13 +153,7 @@ class Ivm:
         """Choose the side of the path's node at this depth; bound its children."""
         jobs = self._matrix[depth, : self.n_jobs - depth]
         self._to_back[depth], self._bounds[depth, : len(jobs)] = bound_children(
-            self._problem,
-            self._tightens,
-            self._tree,
-            self._states[depth],
-            jobs,
-            depth,
-            ub,
+            self._problem, self._tree, self._states[depth], jobs, depth, ub
         )
 
     def _take(self, depth: int, digit: int) -> None:

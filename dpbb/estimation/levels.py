@@ -27,7 +27,7 @@ from dpbb.kernels.pairs import (
 )
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from dpbb.options import TreeOptions
-from dpbb.problem import Problem, Tightens, root_bound
+from dpbb.problem import Problem, root_bound
 from dpbb.tree import branching
 
 CHUNK = 2**20
@@ -89,7 +89,6 @@ class PlainNodes:
 
     def __init__(self, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:
         self._problem, self._tree, self._ub = problem, tree, ub
-        self._tightens = problem if isinstance(problem, Tightens) else None
         self.root_bound = root_bound(problem)
 
     def node_seconds(self) -> float:
@@ -116,8 +115,7 @@ class PlainNodes:
         parts = []
         for node, (state, jobs) in enumerate(level):
             back, bounds = branching.bound_children(
-                *(self._problem, self._tightens, self._tree),
-                *(state, jobs, depth, self._ub),
+                self._problem, self._tree, state, jobs, depth, self._ub
             )
             slots = np.flatnonzero(bounds < self._ub)
             parents = np.full(len(slots), node)

@@ -91,8 +91,7 @@ class FlowShopProblem:
     bound
         The lower bound: ``"lb1"``, ``"lb2"``, the text of a cascade
         (``dpbb.flowshop.bounds.cascade``), or ``"cascade"``, which becomes the text of
-        one; the cost does not depend on it. With a bound that tightens LB1 the problem
-        has ``tighten``, too, see ``dpbb.problem.Tightens``.
+        one; the cost does not depend on it.
     front, back
         Jobs of the instance that stay before and after all others, in their order.
     given
@@ -122,9 +121,6 @@ class FlowShopProblem:
         row_of(self.bound)
         bound = resolved(self.bound, *times.shape)
         object.__setattr__(self, "bound", bound)
-        tighten = row_of(bound).tighten
-        if tighten is not None and not hasattr(type(self), "tighten"):
-            object.__setattr__(self, "tighten", load(tighten)(times, bound))
         begin = append_job(given.heads, times) - times
         after = append_job(given.tails[::-1], times[:, ::-1])[:, ::-1] - times
         object.__setattr__(self, "given", given)
@@ -154,6 +150,12 @@ class FlowShopProblem:
     def objective(self) -> str:
         """What the cost is called."""
         return "makespan"
+
+    @cached_property
+    def tighten(self) -> Callable[..., NDArray[np.int64]] | None:
+        """What tightens LB1, see ``dpbb.problem.Tightens``; None: nothing does."""
+        path = row_of(self.bound).tighten
+        return None if path is None else load(path)(self.times, self.bound)
 
     def with_bound(self, bound: str) -> FlowShopProblem:
         """Return the same problem with another bound."""
@@ -187,7 +189,7 @@ class FlowShopProblem:
         """
         if self._is_plain:
             return self.given.digest
-        ours = {one.name for one in fields(FlowShopProblem)} | {"tighten"}
+        ours = {one.name for one in fields(FlowShopProblem)}
         own = [
             (name, vars(self)[name])
             for name in sorted(vars(self).keys() - ours)

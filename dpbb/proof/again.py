@@ -15,7 +15,7 @@ from dpbb.engines.registry import get_engine
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
 from dpbb.options import TreeOptions
-from dpbb.problem import Problem, Tightens, bound_of, objective_of
+from dpbb.problem import Problem, bound_of, objective_of
 from dpbb.problems import name_of_bound
 from dpbb.proof import checker
 from dpbb.proof.pieces import Explorer, Found, Task, side_by_side
@@ -60,7 +60,6 @@ class Nodes:
 
     def __init__(self, problem: Problem[Any], tree: TreeOptions) -> None:
         self._problem, self._tree, self.n_jobs = problem, tree, problem.n_jobs
-        self._tightens = problem if isinstance(problem, Tightens) else None
         order = np.array(tree.root_order or range(self.n_jobs), np.intp)
         self.root = Node((), order, problem.root_state())
 
@@ -69,7 +68,7 @@ class Nodes:
         if len(node.jobs) == 1:
             return []
         if node.known is None or node.known[0] != ub:
-            about = self._problem, self._tightens, self._tree, node.state, node.jobs
+            about = self._problem, self._tree, node.state, node.jobs
             back, bounds = bound_children(*about, len(node.path), ub)
             node.known = ub, back, [int(bound) for bound in bounds]
         return node.known[2]

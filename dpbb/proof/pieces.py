@@ -19,7 +19,6 @@ import numpy as np
 
 from dpbb.engines.base import Clears
 from dpbb.engines.driver import explore_to_end
-from dpbb.problem import Tightens
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
@@ -270,7 +269,6 @@ class Growing:
     def __init__(self, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:
         self.pruned: list[tuple[int, ...]] = []
         self._problem, self._tree, self._ub = problem, tree, ub
-        self._tightens = problem if isinstance(problem, Tightens) else None
 
     def walked(self, roots: Iterable[Path]) -> list[Node]:
         """Walk to roots; those that are pruned on the way are in ``pruned`` instead."""
@@ -311,10 +309,8 @@ class Growing:
         else:
             before, job, side = node.above
             state = self._problem.extend(before, job, back=side)
-        about = self._problem, self._tightens, self._tree
-        return state, *bound_children(
-            *about, state, node.jobs, len(node.path), self._ub
-        )
+        about = self._problem, self._tree, state, node.jobs
+        return state, *bound_children(*about, len(node.path), self._ub)
 
 
 def _below(node: Node, digit: int, state: Any, back: bool) -> Node:

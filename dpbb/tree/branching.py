@@ -22,15 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions
-from dpbb.problem import (
-    NO_CHILD,
-    SIDES,
-    Problem,
-    Tightens,
-    bound_of,
-    kinds_of,
-    sides_of,
-)
+from dpbb.problem import NO_CHILD, SIDES, Problem, bound_of, kinds_of, sides_of
 
 TREE_RULE_VERSION = 2
 """The newest. Raised whenever any rule gives another tree; messages, checkpoints and
@@ -128,7 +120,6 @@ def fixed_side(rule: BranchingRule, depth: int) -> bool | None:
 
 def bound_children(
     problem: Problem[Any],
-    tightens: Tightens[Any] | None,
     tree: TreeOptions,
     state: Any,  # the problem's own
     jobs: NDArray[np.intp],
@@ -142,8 +133,6 @@ def bound_children(
 
     Parameters
     ----------
-    tightens
-        The problem, if its bound tightens.
     state, jobs, ub
         As of ``Tightens.tighten``.
 
@@ -166,9 +155,9 @@ def bound_children(
         kinds = np.asarray(problem.job_kinds)[jobs]  # type: ignore[attr-defined]
         is_copy = np.append(False, kinds[1:] == kinds[:-1])
         bounds = np.where(is_copy, NO_CHILD, bounds)
-    if tightens is not None:
-        tight = tightens.tighten(state, jobs, bounds, ub, back=back)
-        bounds = np.maximum(bounds, tight)
+    tighten = getattr(problem, "tighten", None)
+    if tighten is not None:
+        bounds = np.maximum(bounds, tighten(state, jobs, bounds, ub, back=back))
     return back, bounds
 
 

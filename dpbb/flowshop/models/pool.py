@@ -20,36 +20,40 @@ from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.bounds.lb2 import JohnsonTables
+from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels import models
 from dpbb.kernels.compiling import entry, helper, int64
-from dpbb.kernels.pointers import aligned_zeros, pointer_of
+from dpbb.kernels.pairs import (
+    EqualJobs,
+    Room,
+    Rule,
+    best_side,
+    bound_children,
+    close_copies,
+    groups_of,
+)
+from dpbb.kernels.pointers import Lanes, addresses, aligned_zeros, pointer_of, pointers
 from dpbb.kernels.pool_models import BACK_BIT, Nodes
 from dpbb.kernels.simd import less, load, maximum, splat, store, zeros
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.problem import Problem
-from dpbb.tree.branching import fixed_side
 
 if TYPE_CHECKING:
     from dpbb.flowshop.models.pool_cuda import PoolDevice
-
-LARGEST = np.iinfo(np.int32).max
-"""Above every bound."""
-
-RULES = tuple(BranchingRule)
 
 LANES = 64
 """Nodes of a block: a vector of as many lanes is one or several of the processor's."""
 
 
-class PoolTables(NamedTuple):
-    """An instance, jobs in root order, as compiled code reads it."""
+class Branching(NamedTuple):
+    """What nodes are branched on with: LB1, and where a thread works."""
 
-    times: NDArray[np.int32]  # (n, m)
-    least_heads: NDArray[np.int32]  # (m,)
-    least_tails: NDArray[np.int32]
-    kinds: NDArray[np.int32]  # (n,): equal jobs of which one is branched on have one
-    rule: int  # place in RULES
-    branching_ub: int
+    model: Lb1
+    rule: Rule
+    equal: EqualJobs | None
+    room: Room
+    node: Lanes
 
 
 class Shop(NamedTuple):
@@ -96,8 +100,10 @@ class PoolFlowShop:
 
     Attributes
     ----------
-    tables, shop
-        What compiled code reads; ``shop`` has the pairs of machines.
+    times : ndarray of int64, shape (n_jobs, n_machines)
+        Jobs in root order.
+    shop, johnson
+        What compiled code reads of the pairs of machines.
     most
         Above every makespan.
     first, last
@@ -105,6 +111,10 @@ class PoolFlowShop:
         pairs.
     pairs
         The pairs, in their order; shape (n_pairs, 2).
+    least_heads, least_tails : ndarray of int32, shape (n_machines,)
+        Of all jobs.
+    kinds : ndarray of intp, shape (n_jobs,)
+        Equal jobs, of which one is branched on, have one.
     """
 
     def __init__(
@@ -113,14 +123,21 @@ class PoolFlowShop:
         tree: TreeOptions,
         pairs: NDArray[np.intp] | None = None,
     ) -> None:
-        times = problem.times
-        kinds = problem.job_kinds if tree.skips_copies else np.arange(len(times))
-        if tree.root_order is not None:
-            order = np.array(tree.root_order, np.intp)
-            times, kinds = times[order], kinds[order]
-        self.times = times
-        self.n_jobs, self.n_machines = times.shape
+        self.most = problem.trivial_ub
         self.root_bound = problem.root_bound
+        self.branching, self.branching_ub = tree.branching, tree.branching_ub
+        dtype = Lb1.narrowest_dtype(problem, self.most)
+        self._lb1 = Lb1.of(problem, tree.root_order, dtype)
+        self._lane = dtype(0)
+        largest = int(np.iinfo(dtype).max)
+        self._rule = Rule.of(tree.branching, tree.branching_ub, largest)
+        self._equal = EqualJobs.of(problem, tree)
+        times = self.times = self._lb1.times
+        self.n_jobs, self.n_machines = times.shape
+        self.least_heads = problem.least_heads.astype(np.int32)
+        self.least_tails = problem.least_tails.astype(np.int32)
+        each = np.arange(self.n_jobs)
+        self.kinds = each if self._equal is None else self._equal.kinds
         cascade = cascade_of(tree.bound, *times.shape)
         self.first, self.last, self.pairs = 1, 0, np.empty((0, 2), np.intp)
         if pairs is not None:
@@ -129,21 +146,11 @@ class PoolFlowShop:
             self.first, self.last = cascade.first, cascade.last
             self.pairs = np.array(cascade.pairs, np.intp)
         self.johnson = JohnsonTables.of(times, self.pairs)
-        self.most = problem.trivial_ub
         parts = self.johnson.order, self.johnson.first, self.johnson.lag
         steps = np.stack([*parts, self.johnson.second], axis=2).astype(np.int64)
         narrow = self.most <= np.iinfo(np.int16).max
         table = times.astype(np.int16 if narrow else np.int32)
         self.shop = Shop(table, self.pairs.astype(np.int64), steps)
-        self.compares = fixed_side(tree.branching, 0) is None
-        self.tables = PoolTables(
-            np.ascontiguousarray(times, np.int32),
-            problem.least_heads.astype(np.int32),
-            problem.least_tails.astype(np.int32),
-            kinds.astype(np.int32),
-            RULES.index(tree.branching),
-            min(tree.branching_ub or 0, LARGEST),
-        )
 
     @staticmethod
     def obstacle(problem: Problem[Any]) -> str | None:
@@ -168,8 +175,14 @@ class PoolFlowShop:
         most = int(unscheduled.sum())
         parent, code = np.empty(most, np.int32), np.empty(most, np.uint16)
         bounds = np.empty(most, np.int32)
-        limit = min(ub, LARGEST)
-        made = _branch(self.tables, nodes, limit, parent, code, bounds)
+        model = self._lb1
+        state = Branching(
+            *(model, self._rule, self._equal),
+            Room.of(model, self.n_jobs, model.root.dtype),
+            aligned_zeros(model.node_lanes, model.root.dtype),
+        )
+        how = (nodes, min(ub, self.most), parent, code, bounds)
+        made = _branch(addresses(state), self._lane, *how)
         return parent[:made], code[:made], bounds[:made]
 
     def on_device(self, device: int, **how: Any) -> PoolDevice:
@@ -192,130 +205,50 @@ class PoolFlowShop:
         result = np.empty(len(nodes.rows), np.int32)
         block = Block.of(self.shop)
         limit = min(ub, int(np.iinfo(block.bounds.dtype).max))
-        ends = self.tables.least_heads, self.tables.least_tails
+        ends = self.least_heads, self.least_tails
         _bound(self.shop, block, nodes, *ends, limit, result)
         return result
 
 
-@helper
-def read_ends(
-    tables: PoolTables,
-    row: NDArray[np.uint16],
-    n_front: int,
-    n_back: int,
-    ends: NDArray[np.int32],
-) -> None:
-    """Write front, back and remain of a node, one after the other."""
-    n_jobs, n_machines = tables.times.shape
-    ends[:n_machines] = tables.least_heads
-    ends[n_machines : 2 * n_machines] = tables.least_tails
-    ends[2 * n_machines :] = 0
-    for i in range(n_front):
-        job = int64(row[i])
-        last = np.int32(0)
-        for k in range(n_machines):
-            last = max(last, ends[k]) + tables.times[job, k]
-            ends[k] = last
-    for i in range(n_jobs - 1, n_jobs - n_back - 1, -1):
-        job = int64(row[i])
-        last = np.int32(0)
-        for k in range(n_machines - 1, -1, -1):
-            last = max(last, ends[n_machines + k]) + tables.times[job, k]
-            ends[n_machines + k] = last
-    for i in range(n_front, n_jobs - n_back):
-        job = int64(row[i])
-        for k in range(n_machines):
-            ends[2 * n_machines + k] += tables.times[job, k]
-
-
-@helper
-def _bound_side(
-    columns: NDArray[np.int32],
-    own: NDArray[np.int32],
-    other: NDArray[np.int32],
-    remain: NDArray[np.int32],
-    backwards: bool,
-    start: NDArray[np.int32],
-    bounds: NDArray[np.int32],
-) -> None:
-    """LB1 of all children on one side; ``columns[k]``: times on machine k."""
-    n_machines, count = columns.shape
-    first = n_machines - 1 if backwards else 0
-    for i in range(count):
-        start[i] = own[first]
-        bounds[i] = own[first] + remain[first] + other[first]
-    for step in range(1, n_machines):
-        k = n_machines - 1 - step if backwards else step
-        before = k + 1 if backwards else k - 1
-        ready, rest = own[k], remain[k] + other[k]
-        for i in range(count):
-            begin = max(start[i] + columns[before, i], ready)
-            start[i] = begin
-            bounds[i] = max(bounds[i], begin + rest)
-
-
-@helper
-def _takes_back(
-    rule: int, branching_ub: int, ahead: NDArray[np.int32], behind: NDArray[np.int32]
-) -> bool:
-    """Twin of ``dpbb.tree.branching.choose_back`` for rules that compare bounds."""
-    preference = total = int64(0)
-    limit = int64(branching_ub)
-    if rule == 0:  # minmin counts children of the least bound
-        limit = int64(min(ahead.min(), behind.min())) + 1
-    for i in range(len(ahead)):
-        total += int64(behind[i]) - int64(ahead[i])
-        if rule <= 1:
-            preference += int64(behind[i] < limit) - int64(ahead[i] < limit)
-    return bool(preference < 0 if preference != 0 else total > 0)
-
-
 @entry
 def _branch(
-    tables: PoolTables,
+    state: Branching,
+    lane: np.signedinteger[Any],
     nodes: Nodes,
     ub: int,
     parent: NDArray[np.int32],
     code: NDArray[np.uint16],
     bounds: NDArray[np.int32],
 ) -> int:
+    """See ``PoolFlowShop.branch``; ``state`` has addresses, ``lane`` is of its type."""
+    at = pointers(state, lane)
+    model, room, node = at.model, at.room, at.node
     rows, front, back = nodes
-    n_jobs, n_machines = tables.times.shape
-    ends = np.empty(3 * n_machines, np.int32)
-    table = np.empty(n_machines * n_jobs, np.int32)
-    start = np.empty(n_jobs, np.int32)
-    sides = np.empty((2, n_jobs), np.int32)
+    n_jobs, here = model.n_jobs, int64(0)
     made = 0
-    for node in range(len(rows)):
-        n_front, n_back = int64(front[node]), int64(back[node])
-        count = n_jobs - n_front - n_back
-        read_ends(tables, rows[node], n_front, n_back, ends)
-        heads, tails = ends[:n_machines], ends[n_machines : 2 * n_machines]
-        remain = ends[2 * n_machines :]
-        columns = table[: n_machines * count].reshape(n_machines, count)
+    for number in range(len(rows)):
+        n_front, end = int64(front[number]), n_jobs - int64(back[number])
+        for i in range(model.node_lanes):
+            node[i] = model.root[i]
+        for i in range(n_front):
+            job = int64(rows[number, i])
+            models.step(model, node, here, node, here, room.scratch, job, int64(0))
+        for i in range(n_jobs - 1, end - 1, -1):
+            job = int64(rows[number, i])
+            models.step(model, node, here, node, here, room.scratch, job, int64(1))
+        count = end - n_front
         for i in range(count):
-            job = int64(rows[node, n_front + i])
-            for k in range(n_machines):
-                columns[k, i] = tables.times[job, k]
-        ahead, behind = sides[0, :count], sides[1, :count]
-        compares = tables.rule <= 2
-        side = tables.rule == 5 or (tables.rule == 3 and (n_front + n_back) % 2 == 1)
-        if compares or not side:
-            _bound_side(columns, heads, tails, remain, False, start, ahead)
-        if compares or side:
-            _bound_side(columns, tails, heads, remain, True, start, behind)
-        if compares:
-            side = _takes_back(tables.rule, tables.branching_ub, ahead, behind)
-        chosen = behind if side else ahead
-        before = int64(-1)
+            room.slot_jobs[i] = int64(rows[number, n_front + i])
+        least = bound_children(model, node, here, room, count, model.largest)
+        depth = n_front + n_jobs - end
+        side = int64(best_side(at.rule, depth, room, groups_of(count), least))
+        close_copies(at.equal, room, count, model.largest)
         for digit in range(count):
-            kind = int64(tables.kinds[int64(rows[node, n_front + digit])])
-            is_copy = kind == before
-            before = kind
-            if chosen[digit] < ub and not is_copy:
-                parent[made] = node
+            bound = int64(room.bounds[2 * digit + side])
+            if bound < ub:
+                parent[made] = number
                 code[made] = digit + (BACK_BIT if side else 0)
-                bounds[made] = chosen[digit]
+                bounds[made] = bound
                 made += 1
     return made
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.kernels.nvrtc import load_module, require_gpu
+from dpbb.options import BranchingRule
 
 if TYPE_CHECKING:
     from dpbb.flowshop.models.pool import PoolFlowShop
@@ -35,6 +36,9 @@ WARPS = 4
 
 ALIGNED = 64
 """Bytes; an array on the device begins at a multiple of it."""
+
+NO_UB = int(np.iinfo(np.int32).max)
+"""Above every bound."""
 
 C_TYPES = {1: "u8", 2: "u16", 4: "u32"}
 
@@ -101,7 +105,7 @@ def parents_defines(shop: PoolFlowShop, warps: int) -> dict[str, int | str]:
         "N_PAIRS": len(shop.pairs),
         "PITCH": -(-len(shop.pairs) // 32) * 32,
         "WARPS": warps,
-        "RULE": shop.tables.rule,
+        "RULE": list(BranchingRule).index(shop.branching),
         "TIME": C_TYPES[_narrowest(shop.times).itemsize],
         "STEP": "u16" if widest < 1 << 16 else "u32",
         "END": "u16" if shop.most <= 1 << 16 else "u32",
@@ -232,10 +236,9 @@ class PoolDevice:
         defines = nodes_defines(self._shop, tables, block_size, placement)
         self.placement, self._threads = placement, block_size
         self._load("pool_nodes.cu", "bound_pool", defines, shared)
-        put = self._cupy.asarray
-        host = self._shop.tables
+        shop, put = self._shop, self._cupy.asarray
         self._tables = [
-            put(part) for part in (*tables, host.least_heads, host.least_tails)
+            put(part) for part in (*tables, shop.least_heads, shop.least_tails)
         ]
 
     def _prepare_parents(self, block_size: int | None) -> None:
@@ -252,7 +255,7 @@ class PoolDevice:
             )
         self._threads, self._warps = 32 * warps, warps
         self._load("pool_parents.cu", "branch_pool", defines, shared)
-        put, host, johnson = self._cupy.asarray, self._shop.tables, self._shop.johnson
+        put, shop, johnson = self._cupy.asarray, self._shop, self._shop.johnson
         kind = np.uint16 if defines["STEP"] == "u16" else np.uint32
         steps = np.zeros((self._shop.n_jobs, int(defines["PITCH"]), 4), kind)
         parts = (johnson.order, johnson.first, johnson.lag, johnson.second)
@@ -260,12 +263,12 @@ class PoolDevice:
         self._tables = [
             put(part)
             for part in (
-                _narrowest(self._shop.times),
-                self._shop.pairs.astype(np.uint16),
+                _narrowest(shop.times),
+                shop.pairs.astype(np.uint16),
                 steps,
-                host.least_heads,
-                host.least_tails,
-                host.kinds.astype(np.uint16),
+                shop.least_heads,
+                shop.least_tails,
+                shop.kinds.astype(np.uint16),
             )
         ]
 
@@ -306,8 +309,8 @@ class PoolDevice:
             bounds = cupy.empty((most,), np.int32)
             blocks = min(-(-count // self._warps), 16 * self._multiprocessors)
             numbers = (
-                *(shop.first, shop.last, shop.tables.branching_ub),
-                *(min(ub, np.iinfo(np.int32).max), count),
+                *(shop.first, shop.last, min(shop.branching_ub or 0, NO_UB)),
+                *(min(ub, NO_UB), count),
             )
             self.kernel(
                 (blocks,),
@@ -333,10 +336,7 @@ class PoolDevice:
         with cupy.cuda.Device(self._device), self._stream():
             there = [self._put(part) for part in nodes]
             bounds = cupy.empty((count,), np.int32)
-            numbers = (
-                *(self._shop.first, self._shop.last),
-                *(min(ub, np.iinfo(np.int32).max), count),
-            )
+            numbers = (*(self._shop.first, self._shop.last), *(min(ub, NO_UB), count))
             self.kernel(
                 (-(-count // self._threads),),
                 (self._threads,),

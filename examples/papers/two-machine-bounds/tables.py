@@ -34,10 +34,10 @@ from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.engines.registry import choose_engine
 from dpbb.estimation.roots import thin
-from dpbb.flowshop.models.pool import PoolFlowShop, read_ends
+from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu
 from dpbb.kernels.pool_models import Nodes
@@ -70,21 +70,47 @@ class ScalarFlowShop(PoolFlowShop):
     def bound(self, nodes: Nodes, ub: int) -> np.ndarray:
         """Return LB1 and the two-machine bounds of nodes, the larger one."""
         result = np.empty(len(nodes.rows), np.int32)
-        _bound(self.tables, self.pairs, self.shop.steps, nodes, ub, result)
+        ends = self.least_heads, self.least_tails
+        _bound(self.times, *ends, self.pairs, self.shop.steps, nodes, ub, result)
         return result
 
 
+@helper
+def read_ends(times, heads, tails, row, n_front, n_back, ends):  # type: ignore[no-untyped-def]
+    """Write front, back and remain of a node, one after the other."""
+    n_jobs, n_machines = times.shape
+    ends[:n_machines] = heads
+    ends[n_machines : 2 * n_machines] = tails
+    ends[2 * n_machines :] = 0
+    for i in range(n_front):
+        job = int64(row[i])
+        last = np.int32(0)
+        for k in range(n_machines):
+            last = max(last, ends[k]) + times[job, k]
+            ends[k] = last
+    for i in range(n_jobs - 1, n_jobs - n_back - 1, -1):
+        job = int64(row[i])
+        last = np.int32(0)
+        for k in range(n_machines - 1, -1, -1):
+            last = max(last, ends[n_machines + k]) + times[job, k]
+            ends[n_machines + k] = last
+    for i in range(n_front, n_jobs - n_back):
+        job = int64(row[i])
+        for k in range(n_machines):
+            ends[2 * n_machines + k] += times[job, k]
+
+
 @entry
-def _bound(tables, pairs, steps, nodes, ub, result):  # type: ignore[no-untyped-def]
+def _bound(times, least, after, pairs, steps, nodes, ub, result):  # type: ignore[no-untyped-def]
     rows, front, back = nodes
-    n_jobs, n_machines = tables.times.shape
+    n_jobs, n_machines = times.shape
     ends = np.empty(3 * n_machines, np.int32)
     heads, tails = ends[:n_machines], ends[n_machines : 2 * n_machines]
     remain = ends[2 * n_machines :]
     free = np.empty(n_jobs, np.bool_)
     for node in range(len(rows)):
         n_front, n_back = int64(front[node]), int64(back[node])
-        read_ends(tables, rows[node], n_front, n_back, ends)
+        read_ends(times, least, after, rows[node], n_front, n_back, ends)
         free[:] = False
         for i in range(n_front, n_jobs - n_back):
             free[int64(rows[node, i])] = True
@@ -404,7 +430,7 @@ def _pruned(
     for depth in range(problem.n_jobs - 2):
         below: list[tuple[int, Any, NDArray[np.intp], bool, int, float]] = []
         for state, jobs, weight in level:
-            back, loose = bound_children(problem, None, tree, state, jobs, depth, ub)
+            back, loose = bound_children(problem, tree, state, jobs, depth, ub)
             children = np.flatnonzero(loose < ub)
             if not children.size:
                 continue

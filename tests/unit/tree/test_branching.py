@@ -139,9 +139,7 @@ def test_all_children_choose_the_side_and_copies_are_no_children_afterwards(back
     plain = TreeOptions(rule, root_order=(0, 2, 5, 1, 4, 3))
     jobs = np.array([2, 5, 1, 3])
     state = EQUAL.extend(EQUAL.extend(EQUAL.root_state(), 0, back=True), 4, back=False)
-    expected = bound_children(EQUAL, None, plain, state, jobs, 2, 99)
-    found = bound_children(
-        EQUAL, None, replace(plain, rule_version=2), state, jobs, 2, 99
-    )
+    expected = bound_children(EQUAL, plain, state, jobs, 2, 99)
+    found = bound_children(EQUAL, replace(plain, rule_version=2), state, jobs, 2, 99)
     assert found[0] == expected[0] == back
     assert found[1].tolist() == [expected[1][0], NO_CHILD, *expected[1][2:]]
