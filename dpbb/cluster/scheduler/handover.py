@@ -56,7 +56,7 @@ class Handover:
         if not run.coordinator.is_idle(seat_id):
             run.free(seat_id)
             return None
-        run.parked[seat_id] = report.lease, now
+        run.tasks[seat_id].parked_at = now
         return Order(OrderKind.WAIT, run.coordinator.ub)
 
     def _may_follow(self, run: OpenRun, seat_id: SeatId, now: float) -> bool:
@@ -65,18 +65,19 @@ class Handover:
         Not where seats of its worker wait for the task's thread.
         """
         seat = self._table.seats.get(seat_id)
-        if seat is None or seat_id not in run.busy or run.rests(seat_id, now):
+        if seat is None or seat_id not in run.tasks or run.rests(seat_id, now):
             return False
         entry = self._table.workers[seat.worker]
         return len(entry.seats) <= entry.nthreads
 
     def send_home(self, run: OpenRun, seats: Iterable[SeatId]) -> None:
-        """Let the tasks of seats that wait for a unit end."""
-        for seat_id in list(seats):
-            lease, _ = run.parked[seat_id]
+        """Let the tasks of those seats that wait for a unit end."""
+        for seat_id in list(filter(run.is_parked, seats)):
+            lease = run.tasks[seat_id].lease
             run.free(seat_id)
-            order = Order(OrderKind.DROP, run.coordinator.ub)
-            self._shell.answer(run.id, lease, order)
+            if lease is not None:
+                order = Order(OrderKind.DROP, run.coordinator.ub)
+                self._shell.answer(run.id, lease, order)
 
     def give(self, run: OpenRun, now: float) -> None:
         """Give units that wait to idle seats."""
@@ -85,8 +86,8 @@ class Handover:
             worker = self._table.seats[seat_id].worker
             if run.rests(seat_id, now) or self._sharing.is_full(worker):
                 continue
-            if seat_id in run.parked:
-                last, _ = run.parked[seat_id]
+            last = run.tasks[seat_id].lease if run.is_parked(seat_id) else None
+            if last is not None:
                 order = coordinator.follow(last, seat_id, now)
                 if order is None or order.next is None:
                     break

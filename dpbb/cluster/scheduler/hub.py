@@ -216,11 +216,11 @@ class Hub:
             if seat.run is None:
                 continue
             run = self.runs[seat.run]
-            assignment = run.busy.get(seat.id)
-            if assignment is not None:
-                self._handover.send_home(run, run.parked.keys() & {seat.id})
+            task = run.tasks.get(seat.id)
+            if task is not None:
+                self._handover.send_home(run, [seat.id])
                 run.free(seat.id)
-                self._shell.release(run.id, assignment)
+                self._shell.release(run.id, task.named)
             run.informed.discard(worker)
             run.heuristics.parts.pop(worker, None)
             self._sharing.give_up(run, seat)
@@ -256,8 +256,7 @@ class Hub:
         return {
             self.table.seats[seat].worker
             for run in self.runs.values()
-            for seat in run.busy
-            if seat not in run.parked
+            for seat in run.exploring
         }
 
     def target_workers(self) -> int:
@@ -265,7 +264,7 @@ class Hub:
         if not self.runs:
             return 0
         wanted = sum(
-            len(run.busy) - len(run.parked) + run.coordinator.wanted_seats()
+            len(run.exploring) + run.coordinator.wanted_seats()
             for run in self.runs.values()
         )
         n_workers, n_seats = len(self.table.workers), len(self.table.seats)
@@ -290,19 +289,20 @@ class Hub:
         if run is None:
             return Order(OrderKind.DROP, 0)
         now = self._clock()
-        seat = None
         last = report.full is not None and report.full.last
-        if last:
-            seat = run.lease_seats.pop(report.lease, None)  # once: it may be repeated
+        held = run.task_of(report.lease) if last else None
         try:
             order = run.coordinator.on_report(report, checked, now)
         except InvariantError as error:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
-        if seat is not None:
-            order = self._handover.after_last(run, seat, report, now) or order
-        elif last and order.next is None and run.is_parked(report.lease):
-            order = Order(OrderKind.WAIT, order.ub)
+        if held is not None:
+            seat, task = held
+            if not task.reported:  # once: it may be repeated
+                task.reported = True
+                order = self._handover.after_last(run, seat, report, now) or order
+            elif order.next is None and task.parked_at is not None:
+                order = Order(OrderKind.WAIT, order.ub)
         self._settle(run_id)
         return order
 
@@ -313,9 +313,10 @@ class Hub:
         run = self.runs.get(run_id)
         if run is None:
             return
-        if run.busy.get(assignment.seat) == assignment:
-            self._handover.send_home(run, run.parked.keys() & {assignment.seat})
-            assignment = run.free(assignment.seat) or assignment
+        task = run.tasks.get(assignment.seat)
+        if task is not None and task.named == assignment:
+            self._handover.send_home(run, [assignment.seat])
+            assignment = run.free(assignment.seat) or task.at
         lost = not isinstance(error, REFUSALS)  # a refused unit was not begun
         unit, attempt = assignment.unit, assignment.attempt
         run.coordinator.unassign(unit, attempt, self._clock(), lost=lost)
@@ -355,8 +356,8 @@ class Hub:
                 self._shell.write_last(run)
             return
         if run.leaving:  # else the difference would go through all that is busy
-            self._handover.send_home(run, run.leaving & run.parked.keys())
-            for seat_id in run.leaving - run.busy.keys():
+            self._handover.send_home(run, run.leaving)
+            for seat_id in run.leaving - run.tasks.keys():
                 self._sharing.give_up(run, self.table.seats[seat_id])
         self._handover.give(run, now)
         for seat_id in coordinator.nudges():
@@ -383,16 +384,16 @@ class Hub:
         if ub >= run.sent_ub or now - run.sent_at < BROADCAST_S:
             return
         run.sent_ub, run.sent_at = ub, now
-        for worker in {self.table.seats[seat].worker for seat in run.busy}:
+        for worker in {self.table.seats[seat].worker for seat in run.tasks}:
             self._shell.hint(worker, run.id, None, ub)
 
     def _finish(self, run: OpenRun) -> None:
         """Keep the result, free the seats."""
         now = self._clock()
         del self.runs[run.id]
-        self._handover.send_home(run, run.parked)
-        for assignment in run.busy.values():
-            self._shell.release(run.id, assignment)
+        self._handover.send_home(run, run.tasks)
+        for task in run.tasks.values():
+            self._shell.release(run.id, task.named)
         for seat_id in run.seats:
             self.table.seats[seat_id].run = None
         for worker in run.informed & self.table.workers.keys():

@@ -27,6 +27,31 @@ NO_SEAT_S = 3.0
 """A run that has had no seat for so long says why, once."""
 
 
+@dataclass(slots=True)
+class SeatTask:
+    """A future on a seat, and what it is at.
+
+    Parameters
+    ----------
+    named
+        The first unit, which names the future.
+    at
+        The unit that it explores, or explored last.
+    lease
+        Of that unit; None until the task has asked for it.
+    reported
+        Whether the last report on this lease has come; it may come again.
+    parked_at
+        When the task began to wait for another unit; None: it does not.
+    """
+
+    named: Assignment
+    at: Assignment
+    lease: LeaseId | None = None
+    reported: bool = False
+    parked_at: float | None = None
+
+
 @dataclass(slots=True, eq=False)
 class OpenRun:
     """A run that goes on.
@@ -46,12 +71,8 @@ class OpenRun:
     engines: Mapping[str, str] = field(default_factory=dict)
     seats: set[SeatId] = field(default_factory=set)
     leaving: set[SeatId] = field(default_factory=set)  # draining, then given up
-    busy: dict[SeatId, Assignment] = field(default_factory=dict)  # what names its task
-    following: dict[SeatId, Assignment] = field(default_factory=dict)  # see ``follow``
-    lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)
-    leases: dict[SeatId, LeaseId] = field(default_factory=dict)  # the last of each
-    # seats whose tasks wait for a unit: their last lease, and since when
-    parked: dict[SeatId, tuple[LeaseId, float]] = field(default_factory=dict)
+    tasks: dict[SeatId, SeatTask] = field(default_factory=dict)
+    lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)  # of the tasks
     informed: set[str] = field(default_factory=set)  # workers that hold something
     unit_failures: Counter[UnitId] = field(default_factory=Counter)
     seat_failures: Counter[SeatId] = field(default_factory=Counter)
@@ -114,44 +135,60 @@ class OpenRun:
 
     def employ(self, seat: SeatId, assignment: Assignment) -> None:
         """Note that there is a task for a seat."""
-        self.busy[seat] = assignment
-        self.following.pop(seat, None)
+        self.tasks[seat] = SeatTask(assignment, assignment)
 
     def follow(self, seat: SeatId, lease: Lease) -> None:
         """Note that the task on a seat goes on with another unit."""
-        self.parked.pop(seat, None)
-        self.following[seat] = Assignment(lease.unit, lease.attempt, seat)
+        task = self.tasks[seat]
+        task.at = Assignment(lease.unit, lease.attempt, seat)
+        task.reported, task.parked_at = False, None
         self.note_lease(seat, lease.id)
 
     def free(self, seat: SeatId) -> Assignment | None:
         """Note that a seat's task is over; return the unit that it was at."""
-        self.parked.pop(seat, None)
-        assignment = self.busy.pop(seat, None)
-        return self.following.pop(seat, assignment)
+        task = self.tasks.pop(seat, None)
+        if task is None:
+            return None
+        if task.lease is not None:
+            del self.lease_seats[task.lease]
+        return task.at
 
-    def is_parked(self, lease: LeaseId) -> bool:
-        """Whether the seat that had this lease waits for its next unit."""
-        return any(last == lease for last, _ in self.parked.values())
+    def note_lease(self, seat: SeatId, lease: LeaseId) -> None:
+        """Remember whose lease it is, until the task's next."""
+        task = self.tasks.get(seat)
+        if task is None:
+            return
+        if task.lease is not None:
+            del self.lease_seats[task.lease]
+        task.lease = lease
+        self.lease_seats[lease] = seat
+
+    def task_of(self, lease: LeaseId) -> tuple[SeatId, SeatTask] | None:
+        """Return the task that holds a lease, and its seat; None if none does."""
+        seat = self.lease_seats.get(lease)
+        return None if seat is None else (seat, self.tasks[seat])
+
+    def is_parked(self, seat: SeatId) -> bool:
+        """Whether the seat's task waits for a unit."""
+        return seat in self.tasks and self.tasks[seat].parked_at is not None
+
+    @property
+    def exploring(self) -> set[SeatId]:
+        """Seats that explore, or are about to."""
+        return {seat for seat, task in self.tasks.items() if task.parked_at is None}
 
     def parked_since(self, moment: float) -> list[SeatId]:
         """Seats that have waited for a unit since then at least."""
-        return [seat for seat, (_, since) in self.parked.items() if since <= moment]
-
-    def note_lease(self, seat: SeatId, lease: LeaseId) -> None:
-        """Remember whose lease it is, until the seat's next."""
-        before = self.leases.get(seat)
-        if before is not None:
-            self.lease_seats.pop(before, None)
-        self.leases[seat] = lease
-        self.lease_seats[lease] = seat
+        return [
+            seat
+            for seat, task in self.tasks.items()
+            if task.parked_at is not None and task.parked_at <= moment
+        ]
 
     def forget_seat(self, seat: SeatId) -> None:
         """Forget a seat that serves the run no more."""
         self.seats.discard(seat)
         self.leaving.discard(seat)
-        lease = self.leases.pop(seat, None)
-        if lease is not None:
-            self.lease_seats.pop(lease, None)
 
     def note_failure(self, seat: SeatId, unit: UnitId, now: float) -> str | None:
         """Count a task that raised; returns why the run cannot go on, if so."""

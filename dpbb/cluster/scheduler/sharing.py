@@ -46,7 +46,7 @@ class SeatSharing:
         if len(entry.seats) <= entry.nthreads:
             return False
         busy = sum(
-            seat.run is not None and seat.id in self._runs[seat.run].busy
+            seat.run is not None and seat.id in self._runs[seat.run].tasks
             for seat in entry.seats
         )
         return busy >= entry.nthreads
@@ -88,12 +88,12 @@ class SeatSharing:
         if seat is None or seat.run is None:
             return
         run = self._runs[seat.run]
-        if seat.id not in run.busy:
+        if seat.id not in run.tasks:
             self.give_up(run, seat)
 
     def take_away(self, run: OpenRun, seat: SeatState) -> None:
         """Take a seat from a run as soon as it has given back its unit."""
-        if seat.id not in run.busy:
+        if seat.id not in run.tasks:
             self.give_up(run, seat)
             return
         run.leaving.add(seat.id)
@@ -167,7 +167,7 @@ class SeatSharing:
             for seat in free[:take]:
                 self._take(run, seat)
             del free[:take]
-            explores = run.busy.keys() - run.parked.keys()
+            explores = run.exploring
             for seat in sorted(mine, key=lambda seat: seat.id in explores)[:give]:
                 self.take_away(run, seat)
         pairs = zip(runs, demands, strict=True)

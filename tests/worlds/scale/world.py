@@ -285,7 +285,7 @@ class World:
         order = self.hub.on_report(self.spec.run_id, report, checked)
         if order.kind is OrderKind.WAIT:
             self._extra_s += self.costs.hold_s
-            if seat.id in self.hub.run(self.spec.run_id).parked:
+            if self.hub.run(self.spec.run_id).is_parked(seat.id):
                 seat.parked_since = self._hub_now
         return encode_order(order)
 

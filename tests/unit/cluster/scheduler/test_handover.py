@@ -62,7 +62,7 @@ def test_one_future_for_a_chain_of_units():
     order = chain.finish_unit()
     assert order.kind is OrderKind.DROP
     assert order.next is not None
-    assert chain.run.busy == {chain.head.seat: chain.head}
+    assert [task.named for task in chain.run.tasks.values()] == [chain.head]
     assert list(chain.world.shell.futures) == [chain.key]
     assert chain.world.shell.released == []
     assert chain.hub.busy_workers() == {"a"}
@@ -76,7 +76,6 @@ def test_end_of_the_future_gives_back_the_unit_that_it_was_at():
     chain.hub.ended(chain.spec.run_id, chain.head, None)
     ((_, unit, attempt),) = chain.world.shell.futures
     assert (unit, attempt) == (order.next.unit, order.next.attempt + 1)
-    assert chain.run.following == {}
     chain.world.finish(chain.spec)
     assert chain.hub.result(chain.spec.run_id).outcome.exhausted
 
@@ -87,7 +86,7 @@ def test_lost_worker_loses_the_unit_that_its_task_was_at():
     order = chain.finish_unit()
     chain.hub.remove_worker("a")
     assert chain.world.shell.released == [chain.head]
-    assert (chain.run.busy, chain.run.following) == ({}, {})
+    assert (chain.run.tasks, chain.run.lease_seats) == ({}, {})
     chain.world.join("b")
     assert order.next.unit in {key[1] for key in chain.world.shell.futures}
 
@@ -135,10 +134,10 @@ def test_repeated_last_report_frees_nothing_that_came_after():
     chain.finish_unit()
     chain.hub.table.workers["a"].nthreads = 1
     chain.hub.ended(chain.spec.run_id, chain.head, None)
-    (now,) = chain.run.busy.values()
-    assert now != chain.head
+    (now,) = chain.run.tasks.values()
+    assert now.named != chain.head
     assert chain.link.report(chain.last()).kind is OrderKind.DROP
-    assert list(chain.run.busy.values()) == [now]
+    assert list(chain.run.tasks.values()) == [now]
 
 
 def test_lie_about_a_unit_gets_none():
@@ -175,7 +174,7 @@ def test_task_waits_when_nothing_does_and_gets_what_comes():
     assert lease == chain.lease.id
     assert order.next.unit == chain.other.unit
     assert chain.hub.busy_workers() == {"a"}
-    assert chain.run.parked == {}
+    assert chain.run.exploring == {"a/cpu0"}
     assert set(chain.world.shell.futures) == {chain.key}
 
 

@@ -222,7 +222,7 @@ def test_no_more_tasks_than_threads_on_a_worker():
         assignment = world.shell.futures[key]
         world.hub.lease(spec.run_id, key[1], key[2], assignment.seat)
     assert len(run.seats) == 3
-    assert len(run.busy) <= 2
+    assert len(run.tasks) <= 2
 
 
 def test_task_that_raises_is_tried_again_then_fails_the_run():
