@@ -14,14 +14,24 @@ from bokeh.models import (
     LinearColorMapper,
     NumeralTickFormatter,
     Range1d,
+    Span,
 )
-from numpy.typing import NDArray
+from bokeh.palettes import Viridis256
 
-from dpbb.coordination.snapshot import SeatSnapshot
+from dpbb.coordination.snapshot import SeatSnapshot, Snapshot
 from dpbb.coordination.span_map import N_CELLS, states_of
-from dpbb.dashboard.feed import FIRST_STEP_S, RunView
-from dpbb.dashboard.look import Look, follow, legend, plot, si_axis, time_axis
-from dpbb.problem import objective_of
+from dpbb.dashboard.feed import RunView
+from dpbb.dashboard.look import (
+    FONT,
+    Look,
+    follow,
+    legend,
+    plot,
+    plural,
+    si_axis,
+    time_axis,
+)
+from dpbb.problem import Problem, Scheduled, objective_of
 
 
 def show(source: ColumnDataSource, data: dict[str, list[Any]]) -> None:
@@ -174,20 +184,17 @@ class Depths:
             )
         )
         self.root = chart
-        self._shown: tuple[int, ...] | None = None
 
     def update(self, view: RunView) -> None:
         """Show a run."""
         closed = view.snapshot.closed
-        if closed == self._shown:
-            return
-        self._shown = closed
         some = [(depth, count) for depth, count in enumerate(closed) if count]
-        self._source.data = {
+        data: dict[str, list[Any]] = {
             "depth": [depth for depth, _ in some],
             "count": [float(count) for _, count in some],
             "text": [f"{count:,}" for _, count in some],
         }
+        show(self._source, data)
         self.root.x_range.end = len(closed) - 0.4
         self.root.y_range.end = 2.0 * max([5, *closed])
 
@@ -198,17 +205,13 @@ MAX_SEATS = 200
 N_BINS = 24
 
 
-class _SeatChart:
-    """A bar for each seat, or a histogram of many."""
-
-    per_seat = ""  # what the bars are
-    in_bins = ""  # what the bins are
-    whole = False  # whether these are whole numbers
+class Seats:
+    """Nodes a second of each seat; of many, how many are how fast."""
 
     def __init__(self, look: Look) -> None:
         self._look = look
         ranges = {"x_range": Range1d(0, 1), "y_range": Range1d(0, 1)}
-        chart = plot(look, x="seat", y=self.per_seat, **ranges)
+        chart = plot(look, x="seat", y="nodes/s", **ranges)
         chart.xgrid.grid_line_color = None
         chart.xaxis.ticker.desired_num_ticks = chart.yaxis.ticker.desired_num_ticks = 5
         si_axis(chart.axis)
@@ -221,41 +224,21 @@ class _SeatChart:
         )  # fmt: skip
         chart.add_tools(HoverTool(renderers=[bars], tooltips="@text"))
         self.root = chart
-        self._aggregate = False
-        self._label(aggregate=False)
-        self._shown: object = None
 
     def update(self, view: RunView) -> None:
         """Show a run."""
         seats = view.snapshot.seats
-        if seats == self._shown:
-            return
-        self._shown = seats
         aggregate = len(seats) > MAX_SEATS
-        if aggregate != self._aggregate:
-            self._aggregate = aggregate
-            self._label(aggregate=aggregate)
         data = self._histogram(seats) if aggregate else self._bars(seats)
-        self.root.y_range.end = 1.1 * max([self._least_top(), *data["top"]])
-        self._source.data = data
-
-    def _label(self, *, aggregate: bool) -> None:
         x, y = self.root.xaxis[0], self.root.yaxis[0]
-        x.axis_label, y.axis_label = (
-            (self.in_bins, "seats") if aggregate else ("seat", self.per_seat)
+        x.axis_label = "nodes/s of a busy seat" if aggregate else "seat"
+        y.axis_label = "seats" if aggregate else "nodes/s"
+        x.ticker.min_interval, y.ticker.min_interval = (
+            int(not aggregate),
+            int(aggregate),
         )
-        x.ticker.min_interval = 0 if aggregate and not self.whole else 1
-        y.ticker.min_interval = 1 if aggregate or self.whole else 0
-
-    def _least_top(self) -> float:
-        return 1.0
-
-    def _height(self, seat: SeatSnapshot) -> float:
-        raise NotImplementedError
-
-    def _edges(self, seats: Sequence[SeatSnapshot]) -> tuple[NDArray[Any], Any]:
-        """Values to count, and the edges of the bins."""
-        raise NotImplementedError
+        self.root.y_range.end = 1.1 * max([1.0, *data["top"]])
+        show(self._source, data)
 
     def _bars(self, seats: Sequence[SeatSnapshot]) -> dict[str, list[Any]]:
         self.root.x_range.start = 0.4
@@ -263,16 +246,19 @@ class _SeatChart:
         return {
             "left": [number + 0.6 for number in range(len(seats))],
             "right": [number + 1.4 for number in range(len(seats))],
-            "top": [self._height(seat) for seat in seats],
+            "top": [seat.nodes_per_second for seat in seats],
             "color": [self._look.engine(seat.engine) for seat in seats],
             "text": [_text(seat) for seat in seats],
         }
 
     def _histogram(self, seats: Sequence[SeatSnapshot]) -> dict[str, list[Any]]:
-        values, edges = self._edges(seats)
-        counts, edges = np.histogram(values, edges)
-        first, *_, last = edges.tolist()
-        self.root.x_range.start, self.root.x_range.end = first, last
+        rates = np.array([seat.nodes_per_second for seat in seats if seat.busy])
+        highest = float(rates.max()) if rates.size else 0.0
+        end = 10.0 ** math.ceil(math.log10(highest)) if highest > 0 else 1.0
+        ends = (end * part for part in (0.2, 0.5, 1))
+        end = next((end for end in ends if highest <= end), highest)
+        counts, edges = np.histogram(rates, np.linspace(0.0, end, N_BINS + 1))
+        self.root.x_range.start, self.root.x_range.end = 0.0, end
         return {
             "left": edges[:-1].tolist(),
             "right": edges[1:].tolist(),
@@ -280,45 +266,6 @@ class _SeatChart:
             "color": [self._look.bars] * len(counts),
             "text": [f"{count:,} seats" for count in counts.tolist()],
         }
-
-
-class Seats(_SeatChart):
-    """Nodes a second of each seat; of many, how many are how fast."""
-
-    per_seat = "nodes/s"
-    in_bins = "nodes/s of a busy seat"
-
-    def _height(self, seat: SeatSnapshot) -> float:
-        return seat.nodes_per_second
-
-    def _edges(self, seats: Sequence[SeatSnapshot]) -> tuple[NDArray[Any], Any]:
-        rates = np.array([seat.nodes_per_second for seat in seats if seat.busy])
-        highest = float(rates.max()) if rates.size else 0.0
-        end = 10.0 ** math.ceil(math.log10(highest)) if highest > 0 else 1.0
-        ends = (end * part for part in (0.2, 0.5, 1))
-        end = next((end for end in ends if highest <= end), highest)
-        return rates, np.linspace(0.0, end, N_BINS + 1)
-
-
-class Donated(_SeatChart):
-    """Donations of each seat since it joined; of many, how many gave how often."""
-
-    per_seat = "donations"
-    in_bins = "donations of a seat"
-    whole = True
-
-    def _least_top(self) -> float:
-        return 4.0  # else a run's first donation fills the chart
-
-    def _height(self, seat: SeatSnapshot) -> float:
-        return seat.donations
-
-    def _edges(self, seats: Sequence[SeatSnapshot]) -> tuple[NDArray[Any], Any]:
-        given = np.array([seat.donations for seat in seats])
-        width = int(given.max()) // N_BINS + 1
-        n_bins = max(4, int(given.max()) // width + 1)
-        # a bar of whole numbers stands above them
-        return given, np.arange(n_bins + 1) * width - 0.5
 
 
 def _text(seat: SeatSnapshot) -> str:
@@ -331,48 +278,22 @@ def _text(seat: SeatSnapshot) -> str:
     return f"{seat.seat} on {seat.device}: {does}; {gave}"
 
 
-N_ROWS = 120
-"""Moments that the map over time shows at most."""
+class Space:
+    """The n! permutations in the order of the tree: finished, explored now, waiting."""
 
-UNKNOWN = 255
-"""A state that nobody knows: the map stays blank."""
-
-
-def _mapper(look: Look) -> Any:
-    colors = [look.finished, look.waiting, look.leased]
-    return LinearColorMapper(
-        palette=colors, low=-0.5, high=2.5, high_color="rgba(0, 0, 0, 0)"
-    )
-
-
-def _share_axis(axis: Any) -> None:
-    axis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])
-    axis.formatter = NumeralTickFormatter(format="0%")
-
-
-class Strip:
-    """The map now: one band."""
-
-    def __init__(self, look: Look, *, alone: bool = False) -> None:
-        title = "share of the n! permutations, in the order of the tree"
-        chart = plot(
-            look,
-            x=title if alone else "",  # the page says it in the heading
-            y="",
-            x_range=Range1d(0, 1),
-            y_range=Range1d(0, 1),
-            tools="",
-            toolbar_location=None,
-        )
+    def __init__(self, look: Look) -> None:
+        ranges = {"x_range": Range1d(0, 1), "y_range": Range1d(0, 1)}
+        chart = plot(look, x="", y="", tools="", toolbar_location=None, **ranges)
         chart.min_height = 30
         chart.min_border_left = chart.min_border_right = 18
-        chart.yaxis.visible = False
-        chart.grid.visible = False
-        _share_axis(chart.xaxis)
+        chart.yaxis.visible = chart.grid.visible = False
+        chart.xaxis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])
+        chart.xaxis.formatter = NumeralTickFormatter(format="0%")
         self._source = ColumnDataSource({"image": []})
+        colors = [look.finished, look.waiting, look.leased]
         chart.image(
             "image", x=0, y=0, dw=1, dh=1, source=self._source,
-            color_mapper=_mapper(look),
+            color_mapper=LinearColorMapper(palette=colors, low=-0.5, high=2.5),
         )  # fmt: skip
         self.root = chart
         self._shown: object = None
@@ -385,45 +306,124 @@ class Strip:
             self._source.data = {"image": [states_of(spans).reshape(1, N_CELLS)]}
 
 
-class Eaten:
-    """The map over time: a row a moment, the latest on top.
+MAX_OUTLINED = 3000
+"""Operations: of more, the outlines would be all that one sees."""
 
-    A cell is finished when no open root touches it, so the open work of a run shrinks
-    to ever fewer cells: one sees the tree being eaten.
+_EMPTY: dict[str, list[float]] = {
+    name: [] for name in ("left", "right", "machine", "job", "place", "color", "line")
+}
+
+
+class Gantt:
+    """The incumbent's schedule; machines from the top, a color for each job.
+
+    Of a problem that has no schedules: which job is at which position.
     """
 
     def __init__(self, look: Look) -> None:
+        self._look = look
         chart = plot(
             look,
-            x="share of the n! permutations",
-            y="time",
+            x="time in the instance's units",
+            y="machine",
             x_range=Range1d(0, 1),
-            y_range=Range1d(0, 1),
+            y_range=Range1d(1.5, -0.5),
         )
-        chart.grid.visible = False
-        _share_axis(chart.xaxis)
-        time_axis(chart.yaxis)
-        self._source = ColumnDataSource({"image": [], "height": []})
-        chart.image(
-            "image", x=0, y=0, dw=1, dh="height", source=self._source,
-            color_mapper=_mapper(look),
+        chart.ygrid.grid_line_color = None
+        chart.xaxis.ticker.min_interval = chart.yaxis.ticker.min_interval = 1
+        chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
+        chart.xaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
+        self._source = ColumnDataSource(_EMPTY)
+        bars = chart.hbar(
+            y="machine", left="left", right="right", height=0.86, source=self._source,
+            fill_color="color", line_color="line", line_width=0.5,
         )  # fmt: skip
+        chart.add_tools(
+            HoverTool(
+                renderers=[bars],
+                tooltips=[
+                    ("job", "@job, position @place"),
+                    ("machine", "@machine"),
+                    ("time", "@left to @right"),
+                ],
+            )
+        )
+        self._end = Span(
+            location=0, dimension="height", line_color=look.incumbent, line_dash=[4, 3]
+        )
+        chart.add_layout(self._end)
+        chart.title.text_font, chart.title.text_font_size = FONT, "11px"
+        chart.title.text_font_style = "normal"
+        chart.title.text_color = look.muted
         self.root = chart
-        self._seen: tuple[object, int] | None = None
+        self._shown: object = None
+        self._nothing("no run yet")
 
     def update(self, view: RunView) -> None:
         """Show a run."""
-        history = view.history
-        if self._seen == (history, history.version) or not history.seconds:
+        snapshot, problem = view.snapshot, view.problem
+        shown = (snapshot.run_id, snapshot.permutation, snapshot.termination)
+        if shown == self._shown:
             return
-        self._seen = (history, history.version)
-        seconds = np.array(history.seconds)
-        height = max(float(seconds[-1]), 0.1)
-        rows = np.linspace(0.0, height, min(N_ROWS, max(2, len(seconds))))
-        which = np.searchsorted(seconds, rows, side="right") - 1
-        cells = [*history.cells, np.full(N_CELLS, UNKNOWN, np.uint8)]
-        if seconds[0] <= FIRST_STEP_S:  # else the run was resumed then
-            which = np.maximum(which, 0)
-        image = np.stack([cells[row] for row in which])  # the last one before the first
-        self._source.data = {"image": [image], "height": [height]}
-        self.root.y_range.end = height
+        self._shown = shown
+        if problem is None or snapshot.permutation is None:
+            self._nothing(_why_none(snapshot))
+        else:
+            cost = f"{objective_of(problem)} {snapshot.value}"
+            self._draw(problem, snapshot.permutation, cost)
+
+    def _nothing(self, why: str) -> None:
+        self.root.title.text = why
+        self._source.data = _EMPTY
+        self._axes(visible=False)
+
+    def _axes(self, *, visible: bool) -> None:
+        """Show the axes and the line at the end, or hide them without a schedule."""
+        for part in (*self.root.axis, *self.root.grid, self._end):
+            part.visible = visible
+
+    def _draw(
+        self, problem: Problem[Any], permutation: tuple[int, ...], cost: str
+    ) -> None:
+        n_jobs = len(permutation)
+        place = np.empty(n_jobs, np.int64)
+        place[list(permutation)] = np.arange(n_jobs)
+        size = plural(n_jobs, "job")
+        if isinstance(problem, Scheduled):
+            schedule = problem.schedule(permutation)
+            start, end = schedule.start, schedule.end
+            size += f", {plural(start.shape[1], 'machine')}"
+            labels = "time in the instance's units", "machine"
+        else:  # a row of positions
+            start, end = place[:, None], place[:, None] + 1
+            labels = "position", ""
+        self.root.xaxis.axis_label, self.root.yaxis.axis_label = labels
+        n_machines = start.shape[1]
+        palette = Viridis256[slice(*self._look.jobs)]
+        # neighbors in the order must differ, so the colors go up and down in steps
+        shade = place * 101 % len(palette)
+        color = [palette[index] for index in shade.tolist()]
+        line = self._look.card if start.size <= MAX_OUTLINED else None
+        jobs, machines = np.divmod(np.arange(start.size), n_machines)
+        last = int(end.max())
+        self.root.title.text = f"{cost}: {size}"
+        self._source.data = {
+            "left": start.ravel(),
+            "right": end.ravel(),
+            "machine": machines,
+            "job": jobs,
+            "place": place[jobs],
+            "color": [color[job] for job in jobs.tolist()],
+            "line": [line] * start.size,
+        }
+        self._end.location = last
+        self.root.x_range.end = max(1, last) * 1.01
+        self.root.y_range.start = n_machines - 0.5
+        self._axes(visible=True)
+
+
+def _why_none(snapshot: Snapshot) -> str:
+    if snapshot.exhausted:
+        return f"there is no schedule below {snapshot.ub:,}"
+    over = snapshot.termination is not None
+    return "no schedule was found" if over else "no incumbent yet"

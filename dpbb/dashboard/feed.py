@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,46 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.coordination.span_map import states_of
 from dpbb.problem import Problem
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The campaign that a run is a part of, as it was when the run was opened.
-
-    Parameters
-    ----------
-    done, of
-        Instances with nothing left to do, and all.
-    rows
-        Of each instance: name, estimated nodes, state, lower and upper bound; None
-        where there is none.
-    """
-
-    name: str
-    done: int
-    of: int
-    rows: tuple[tuple[str, float | None, str, int | None, int | None], ...]
-
-    @classmethod
-    def of_request(cls, request: Mapping[str, Any]) -> Overview | None:
-        """Read what a run's client says; None if that is nothing, or no overview."""
-        try:
-            told = request["part_of"]
-            rows = tuple(
-                (str(name), _number(nodes), str(state), _number(lower), _number(upper))
-                for name, nodes, state, lower, upper in told["rows"]
-            )
-            return cls(str(told["name"]), int(told["done"]), int(told["of"]), rows)
-        except (KeyError, TypeError, ValueError):
-            return None
-
-
-def _number(value: Any) -> Any:
-    if value is not None and not isinstance(value, int | float):
-        raise TypeError(f"expected a number, got {value!r}")
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +30,6 @@ class RunView:
         All runs of the cluster, the newest first.
     offset_s
         Seconds that the viewer's clock is ahead of UTC; None: as this host's.
-    overview
-        The campaign that it is a part of; None: it stands alone.
     """
 
     snapshot: Snapshot
@@ -81,7 +40,6 @@ class RunView:
     devices: tuple[DeviceRow, ...] = ()
     all_runs: tuple[RunView, ...] = ()
     offset_s: float | None = None
-    overview: Overview | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +139,7 @@ class History:
     ----------
     version
         Another number whenever there is something new.
-    seconds, lower_bound, cells
+    seconds, lower_bound
         A value a sample; None where no lower bound is known.
     nodes
         What each engine has explored, a value a sample.
@@ -194,7 +152,6 @@ class History:
         self.seconds: list[float] = []
         self.lower_bound: list[int | None] = []
         self.nodes: dict[str, list[int]] = {}
-        self.cells: list[NDArray[np.uint8]] = []
 
     def note(self, snapshot: Snapshot) -> None:
         """Take a sample, unless the last one is too young; the end always counts."""
@@ -214,7 +171,6 @@ class History:
             series.append(nodes.get(engine, 0))
         self.seconds.append(snapshot.seconds)
         self.lower_bound.append(snapshot.lower_bound)
-        self.cells.append(states_of(snapshot.spans))
         self.version += 1
 
     def rates(self) -> dict[str, NDArray[np.float64]]:
@@ -244,7 +200,6 @@ class History:
         all_series: tuple[list[Any], ...] = (
             self.seconds,
             self.lower_bound,
-            self.cells,
             *self.nodes.values(),
         )
         for series in all_series:

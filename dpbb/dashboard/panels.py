@@ -1,17 +1,25 @@
-"""Panels of text: status line, banner, units and seats, checkpoints."""
+"""Panels of text: status line, trouble, seats, events, runs, devices, details."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from urllib.parse import quote
 
 from bokeh.models import Div, InlineStyleSheet
 
-from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
-from dpbb.dashboard.feed import RunView
-from dpbb.dashboard.look import Look, duration, plural, size
-from dpbb.progress.text import format_count
+from dpbb.coordination.snapshot import (
+    CheckpointSnapshot,
+    EventRecord,
+    RunState,
+    Snapshot,
+)
+from dpbb.dashboard.feed import DeviceRow, RunView
+from dpbb.dashboard.look import Look, plural, size
+from dpbb.progress.base import TROUBLE
+from dpbb.progress.text import format_count, format_seconds
 from dpbb.progress.words import (
     UPPER_BOUND,
+    clock_text,
     ends_text,
     goes_on,
     left_text,
@@ -68,6 +76,8 @@ STATE_COLORS = {
 }
 """Behind white words, in both themes."""
 
+DASH = "–"  # noqa: RUF001
+
 NAME_WIDTH = 40
 """Characters of a name on the status line; the others only on the mouse."""
 
@@ -75,12 +85,11 @@ NAME_WIDTH = 40
 class Panel:
     """Text that is sent only when it has changed."""
 
-    without_run = ""  # what it says before there is any
     hides = False  # whether it takes no place when it says nothing
 
     def __init__(self, look: Look) -> None:
         self.root = Div(
-            text=self.without_run,
+            text="",
             sizing_mode="stretch_width",
             visible=not self.hides,
             stylesheets=[InlineStyleSheet(css=_STYLE % STATE_COLORS)],
@@ -127,8 +136,6 @@ def banner(kind: str, lines: Iterable[str]) -> str:
 class Status(Panel):
     """The line at the top: what runs, how far it is, and what is left."""
 
-    without_run = '<span class="muted">No run yet.</span>'
-
     def text(self, view: RunView) -> str:
         """HTML of a run."""
         now = view.snapshot
@@ -145,7 +152,7 @@ class Status(Panel):
             tile("lower bound", _or_dash(now.lower_bound)),
             tile("gap", _gap(now)),
             *_upper_bound(now),
-            tile("time", duration(now.seconds)),
+            tile("time", format_seconds(now.seconds)),
             tile("nodes", format_count(now.decomposed + now.leaves)),
             tile("nodes/s", format_count(float(_mean_or_now(now)))),
             *_energy(now),
@@ -194,7 +201,7 @@ def _mean_or_now(now: Snapshot) -> float:
 
 
 def _or_dash(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"  # noqa: RUF001
+    return DASH if number is None else f"{number:,}"
 
 
 def _upper_bound(now: Snapshot) -> Iterator[str]:
@@ -205,7 +212,7 @@ def _upper_bound(now: Snapshot) -> Iterator[str]:
 
 def _gap(now: Snapshot) -> str:
     if now.gap is None:
-        return "–"  # noqa: RUF001
+        return DASH
     return "0" if now.gap == 0 else f"{now.gap:.2%}".replace("%", " %")
 
 
@@ -249,58 +256,217 @@ def _line(*counts: tuple[str, int]) -> str:
     )
 
 
-class Checkpoints(Panel):
-    """Where a run is saved, how old that is, and what went wrong."""
+_DAY_S = 20 * 3600
+
+
+class Events(Panel):
+    """What happened, the latest first."""
 
     def text(self, view: RunView) -> str:
         """HTML of a run."""
-        saved = view.snapshot.checkpoint
+        rows = [_row(event, view) for event in reversed(view.snapshot.events)]
+        if not rows:
+            return '<span class="muted">nothing yet</span>'
+        return f"<table>{''.join(rows)}</table>"
+
+
+def _row(event: EventRecord, view: RunView) -> str:
+    bad = event.kind in TROUBLE
+    css = "bad" if bad else "good" if event.kind == "incumbent" else ""
+    age = format_seconds(event.seconds)
+    return (
+        f'<tr><td class="when" title="{age} after the start">'
+        f"{at(event.seconds, view)}</td>"
+        f'<td class="kind {css}">{escape(event.kind)}</td>'
+        f'<td class="text">{escape(event.text)}{_times(event, view)}</td></tr>'
+    )
+
+
+def at(seconds: float, view: RunView) -> str:
+    """Write a moment of a run by the viewer's clock, or else its age then."""
+    opened = view.snapshot.opened_at
+    if opened is None:
+        return format_seconds(seconds)
+    day = view.snapshot.seconds > _DAY_S
+    return clock_text(opened + seconds, view.offset_s, day=day, exact=True)
+
+
+def _times(event: EventRecord, view: RunView) -> str:
+    if not event.told_often:
+        return ""
+    since = at(event.since_s, view)
+    return f' <span class="muted">({event.count:,} times since {since})</span>'
+
+
+MOST_ROWS = 100
+"""Devices and incumbents that are listed; the page says how many more there are."""
+
+TABLE_WIDTH, DEVICE_WIDTH = 24, 28
+"""Characters of an instance, and of a seat or its model."""
+
+
+def table(
+    names: Sequence[str], rows: Iterable[Sequence[str]], classes: Sequence[str] = ()
+) -> str:
+    """Return an HTML table; columns whose name ends in ``#`` are of numbers.
+
+    Parameters
+    ----------
+    rows
+        Cells, HTML.
+    classes
+        One for each row.
+    """
+    kinds = ["number" if name.endswith("#") else "" for name in names]
+    head = "".join(
+        f'<th class="{kind}">{name.rstrip("#")}</th>'
+        for name, kind in zip(names, kinds, strict=True)
+    )
+    body = "".join(
+        f'<tr class="{classes[number] if classes else ""}">'
+        + "".join(
+            f'<td class="{kind}">{cell}</td>'
+            for cell, kind in zip(row, kinds, strict=True)
+        )
+        + "</tr>"
+        for number, row in enumerate(rows)
+    )
+    inside = f"<tr>{head}</tr>{body}"
+    return f'<div class="wide"><table class="data">{inside}</table></div>'
+
+
+def _more(count: int) -> str:
+    more = count - MOST_ROWS
+    return f'<div class="muted">and {more:,} more</div>' if more > 0 else ""
+
+
+class Runs(Panel):
+    """All runs that the scheduler knows, the newest first."""
+
+    names = (
+        "run", "instance", "state", "work left", "time#", "best#", "bound#",
+        "nodes/s#", "seats#", "submitted by",
+    )  # fmt: skip
+
+    def text(self, view: RunView) -> str:
+        """HTML of all runs; the one that is shown stands out."""
+        shots = [one.snapshot for one in view.all_runs]
+        shown = ["shown" if one.run_id == view.snapshot.run_id else "" for one in shots]
+        return table(self.names, map(_run_cells, shots), shown)
+
+
+def _run_cells(now: Snapshot) -> tuple[str, ...]:
+    run = escape(now.run_id)
+    seats = f"{sum(seat.busy for seat in now.seats):,} of {len(now.seats):,}"
+    shared = shares_text(now)
+    state = f'<span class="mark {state_kind(now)}"></span> {escape(state_word(now))}'
+    return (
+        f'<a href="?run={quote(now.run_id)}">{run}</a>',
+        escape(middle(now.instance, TABLE_WIDTH)),
+        state,
+        escape(left_text(now)) or DASH,
+        format_seconds(now.seconds),
+        _or_dash(now.value),
+        _or_dash(now.lower_bound),
+        format_count(float(now.nodes_per_second)),
+        escape(shared) if shared else seats,
+        escape(now.submitter) or DASH,
+    )
+
+
+class Devices(Panel):
+    """What explores on this cluster: model, rate and health."""
+
+    names = (
+        "seat", "model", "run", "nodes/s#", "utilization#", "memory#", "power#",
+        "temperature#", "last report#",
+    )  # fmt: skip
+
+    def text(self, view: RunView) -> str:
+        """HTML of all devices."""
+        return devices_html(view.devices)
+
+
+def devices_html(devices: Sequence[DeviceRow]) -> str:
+    """Return a table of devices, those that were not heard of for longest first."""
+    if not devices:
+        return (
+            '<span class="muted">No workers with dpbb are connected yet: '
+            "<code>dask worker SCHEDULER</code> starts one.</span>"
+        )
+    cells = [_device_cells(one) for one in devices[:MOST_ROWS]]
+    return table(Devices.names, cells) + _more(len(devices))
+
+
+def _device_cells(one: DeviceRow) -> tuple[str, ...]:
+    memory = DASH
+    if one.memory is not None:
+        used, whole = one.memory
+        memory = size(int(used)) + (f" of {size(int(whole))}" if whole else "")
+    rate = DASH if one.nodes_per_second is None else format_count(one.nodes_per_second)
+    return (
+        f'<span title="{escape(one.name)} on {escape(one.worker)}">'
+        f"{escape(middle(one.name, DEVICE_WIDTH))}</span>",
+        escape(middle(one.model, DEVICE_WIDTH)),
+        escape(middle(one.instance, TABLE_WIDTH)) or DASH,
+        rate,
+        DASH if one.utilization is None else f"{one.utilization:.0f} %",
+        memory,
+        DASH if one.watts is None else f"{one.watts:.0f} W",
+        DASH if one.celsius is None else f"{one.celsius:.0f} °C",
+        DASH if one.heard_ago_s is None else f"{format_seconds(one.heard_ago_s)} ago",
+    )
+
+
+class Details(Panel):
+    """What the run was asked to do, by whom, and where it is saved."""
+
+    def text(self, view: RunView) -> str:
+        """HTML of a run."""
+        now, saved = view.snapshot, view.snapshot.checkpoint
+        over = now.state in (RunState.FINISHED, RunState.FAILED)
+        rows = [
+            ("run", escape(now.run_id)),
+            ("submitted by", escape(now.submitter) or DASH),
+            ("opened", DASH if now.opened_at is None else at(0.0, view)),
+        ]
         if saved is None:
-            return (
-                '<span class="muted">This run writes none: start it with '
-                "<code>checkpoint=</code> and it can go on after an outage.</span>"
-            )
-        over = view.snapshot.state in (RunState.FINISHED, RunState.FAILED)
-        return _checkpoints(saved, view.snapshot.seconds, over=over)
+            rows.append(("checkpoints", "none: it cannot go on after an outage"))
+        else:
+            rows += _checkpoints(saved, now.seconds, over=over)
+        rows += [(name, escape(value)) for name, value in view.parameters]
+        cells = "".join(
+            f'<tr><td class="kind muted">{escape(name)}</td>'
+            f'<td class="text">{value}</td></tr>'
+            for name, value in rows
+        )
+        return f"<table>{cells}</table>"
 
 
-def _checkpoints(saved: CheckpointSnapshot, now: float, *, over: bool) -> str:
+def _checkpoints(
+    saved: CheckpointSnapshot, now: float, *, over: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield where a run is saved, how old that is, and what went wrong."""
+    yield "checkpoints", f"{escape(saved.url)} on {escape(saved.host)}"
     last = "none yet"
     if saved.last_s is not None:
-        at = f"at {duration(saved.last_s)}"
-        last = at if over else f"{duration(now - saved.last_s)} ago"
-        details = []
-        if saved.last_bytes is not None:
-            details.append(size(saved.last_bytes))
-        if saved.last_duration_s is not None:
-            details.append(f"in {saved.last_duration_s:.2f} s")
-        if details:
-            last += f", {' '.join(details)}"
-    rows = [("where", f"{escape(saved.url)} on {escape(saved.host)}"), ("last", last)]
+        ago = f"{format_seconds(now - saved.last_s)} ago"
+        last = f"at {format_seconds(saved.last_s)}" if over else ago
+        last += "" if saved.last_bytes is None else f", {size(saved.last_bytes)}"
+    yield "last", f"{last} ({saved.written:,} written)"
     if not over:
-        due = "–"  # noqa: RUF001
-        if saved.saving:
-            due = "being written now"
-        elif saved.next_s is not None:
-            due = f"in {duration(saved.next_s - now)}"
-        rows.append(("next", f"{due} (every {duration(saved.interval_s)})"))
-        most = f"{duration(saved.promised_s)} at most"
-        risk = f"work of {duration(saved.at_risk_s)} ({most}, if all goes well)"
-        rows.append(("at risk", risk))
-    rows.append(("written", f"{saved.written:,}"))
-    if saved.failures:
-        when = ""
-        if saved.error_s is not None:
-            ago = f"{duration(now - saved.error_s)} ago"
-            when = f", the last at {duration(saved.error_s)}" if over else f", {ago}"
-        what = escape(saved.error or "")
-        rows.append(
-            ("failed", f'<span class="bad">{saved.failures:,}{when}: {what}</span>')
+        due = "being written now" if saved.saving else DASH
+        if not saved.saving and saved.next_s is not None:
+            due = f"in {format_seconds(saved.next_s - now)}"
+        yield "next", f"{due} (every {format_seconds(saved.interval_s)})"
+        most = f"{format_seconds(saved.promised_s)} at most"
+        yield (
+            "at risk",
+            f"work of {format_seconds(saved.at_risk_s)} ({most}, if all goes well)",
         )
+    if saved.failures:
+        when = "" if saved.error_s is None else f" at {format_seconds(saved.error_s)}"
+        what = escape(saved.error or "")
+        yield "failed", f'<span class="bad">{saved.failures:,}{when}: {what}</span>'
     if saved.files:
-        rows.append(("kept", "<br>".join(escape(name) for name in saved.files)))
-    cells = "".join(
-        f'<tr><td class="kind muted">{name}</td><td class="text">{value}</td></tr>'
-        for name, value in rows
-    )
-    return f"<table>{cells}</table>"
+        yield "kept", "<br>".join(escape(name) for name in saved.files)

@@ -1,6 +1,5 @@
 """Page and metrics on a running scheduler, over HTTP."""
 
-import json
 import socket
 import threading
 import urllib.error
@@ -69,14 +68,8 @@ def test_the_page_comes_with_the_first_run(client):
     status, page = get(client, "/dpbb")
     assert status == 200
     assert "cdn.bokeh.org" not in page  # it must work without the Internet
-    # Dask's own pages and JupyterLab's panel know of it
+    # Dask's own pages know of it
     assert 'href="dpbb"' in get(client, "/status")[1]
-    plots = json.loads(get(client, "/individual-plots.json")[1])
-    assert plots["dpbb Gantt chart"] == "/individual-dpbb-gantt"
-    assert "Individual Task Stream" in plots
-    for path in plots.values():
-        if "dpbb" in path:
-            assert get(client, path)[0] == 200
 
 
 def has_plugin(dask_scheduler):
@@ -227,8 +220,7 @@ def test_the_page_answers_under_an_own_name_alone(cluster, client):
         status, text = asked(page, host)
         assert status == 200
         assert key in text
-    alone = page.replace("/dpbb", "/individual-dpbb-status")
-    for url in (page, f"{page}/ws", f"{page}/autoload.js", alone):
+    for url in (page, f"{page}/ws", f"{page}/autoload.js"):
         status, text = asked(url, "evil.example:8787")
         assert status == 403
         assert key not in text
@@ -243,19 +235,17 @@ def test_the_page_answers_under_an_own_name_alone(cluster, client):
 
 
 def test_the_page_is_shown_in_no_frame_of_another_site(cluster, client):
-    """A click meant for that site would stop a run. JupyterLab, which is on another
-    port, frames single plots, which have no buttons, and Dask's pages."""
+    """A click meant for that site would stop a run. Dask's pages are JupyterLab's."""
     with submit(client, spec_of(*SMALL[:2])) as run:
         run.result()
         page = run.dashboard
     found = {}
-    for path in ("dpbb", "individual-dpbb-status", "status"):
+    for path in ("dpbb", "status"):
         with urllib.request.urlopen(page.replace("dpbb", path)) as answer:  # noqa: S310
             names = "Content-Security-Policy", "X-Frame-Options"
             found[path] = tuple(answer.headers[name] for name in names)
     assert found == {
         "dpbb": ("frame-ancestors 'self'", "SAMEORIGIN"),
-        "individual-dpbb-status": (None, None),
         "status": (None, None),
     }
 

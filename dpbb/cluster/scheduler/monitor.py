@@ -12,7 +12,7 @@ from typing import Any
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.dashboard.feed import DeviceRow, History, Overview, RunView
+from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.problem import Problem, best_known_of
 
 FRESH_S = 0.45
@@ -35,7 +35,6 @@ class _Watched:
     def __init__(self, spec: RunSpec, snapshot: Snapshot) -> None:
         self.problem: Problem[Any] = spec.problem
         self.parameters = tuple(parameters_of(spec))
-        self.overview = Overview.of_request(spec.request)
         known = best_known_of(spec.problem)
         self.best_known = None if known is None else known.upper_bound
         self.snapshot = snapshot
@@ -99,7 +98,6 @@ class Monitor:
             watched.problem,
             watched.parameters,
             watched.best_known,
-            overview=watched.overview,
         )
 
     def devices(self) -> tuple[DeviceRow, ...]:

@@ -223,38 +223,32 @@ def _add_page(
     from distributed.dashboard.components import scheduler as components
     from distributed.dashboard.core import BokehApplication
     from distributed.dashboard.scheduler import template_variables
-    from distributed.http.scheduler.info import IndividualPlots
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader
     from tornado.ioloop import IOLoop
 
     import dpbb.dashboard
-    from dpbb.dashboard.page import PARTS, TITLES, show
+    from dpbb.dashboard.page import show
 
     ours = Path(dpbb.dashboard.__file__).parent / "templates"
     loaders: list[Any] = [FileSystemLoader(ours), components.env.loader]
     templates = Environment(loader=ChoiceLoader(loaders))  # noqa: S701 (as Dask's)
 
-    def document(
-        _scheduler: Any, variables: dict[str, Any], doc: Any, only: str | None = None
-    ) -> None:
-        name = "dpbb.html" if only is None else "dpbb_plot.html"
+    def document(_scheduler: Any, variables: dict[str, Any], doc: Any) -> None:
         show(
             doc,
             monitor,
             controls,
-            template=templates.get_template(name),
+            template=templates.get_template("dpbb.html"),
             theme=components.BOKEH_THEME,
             variables={**variables, "scheduler_address": scheduler.address},
-            only=only,
         )
 
-    plots = {f"individual-dpbb-{name}": name for name in PARTS}
-    documents = {f"/{PAGE}": document} | {
-        f"/{url}": functools.partial(document, only=name) for url, name in plots.items()
-    }
     variables = template_variables(scheduler)
     application = BokehApplication(
-        documents, scheduler, prefix=main.prefix, template_variables=variables
+        {f"/{PAGE}": document},
+        scheduler,
+        prefix=main.prefix,
+        template_variables=variables,
     )
     _names_here()  # asked for now, they are there when a page is
     _refuse_strangers(application, controls)
@@ -262,48 +256,27 @@ def _add_page(
     scheduler.http_application.add_application(application)
     application.initialize(IOLoop.current())
     application.start()
-    # Dask hands the same lists to all its pages
+    # Dask hands the same list to all its pages
     if PAGE not in variables["pages"]:
         variables["pages"].insert(1, PAGE)
-        for url, name in plots.items():
-            variables["plots"].append({"url": url, "name": f"dpbb {TITLES[name]}"})
-
-    class AllIndividualPlots(IndividualPlots):
-        """Dask lists the plots of its first Bokeh application only, for JupyterLab."""
-
-        def write(self, chunk: Any) -> None:
-            if isinstance(chunk, dict) and chunk:
-                chunk = chunk | {
-                    f"dpbb {TITLES[name]}": f"/{url}" for url, name in plots.items()
-                }
-            super().write(chunk)
-
-    route = rf"{main.prefix.rstrip('/')}/individual-plots\.json"
-    scheduler.http_application.add_handlers(
-        r".*", [(route, AllIndividualPlots, {"dask_server": scheduler})]
-    )
     return application
 
 
 def _refuse_frames(application: Any) -> None:
-    """Have the page with the buttons in no other site's frame; plots may be anywhere.
-
-    JupyterLab shows them in frames, and is another site: one of another port.
-    """
+    """Have the page, with its buttons, in no other site's frame."""
     from tornado.web import OutputTransform
 
     class OwnFrames(OutputTransform):
         """Adds the headers; older browsers know the second one alone."""
 
         def __init__(self, request: Any) -> None:
-            self._has_buttons = "individual-dpbb" not in request.path
+            pass
 
         def transform_first_chunk(
             self, status_code: int, headers: Any, chunk: bytes, finishing: bool
         ) -> tuple[int, Any, bytes]:
-            if self._has_buttons:
-                headers["Content-Security-Policy"] = "frame-ancestors 'self'"
-                headers["X-Frame-Options"] = "SAMEORIGIN"
+            headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+            headers["X-Frame-Options"] = "SAMEORIGIN"
             return status_code, headers, chunk
 
     application.add_transform(OwnFrames)

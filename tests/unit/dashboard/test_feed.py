@@ -72,7 +72,7 @@ def test_a_long_run_is_sampled_less_often():
     assert history.seconds[0] == 0  # as late as this a run is one that was resumed
     assert history.seconds[-1] >= 9_999 - history.step_s
     assert history.lower_bound == history.seconds
-    lengths = {len(series) for series in (history.cells, *history.nodes.values())}
+    lengths = {len(series) for series in history.nodes.values()}
     assert lengths == {len(history.seconds)}
 
 
@@ -89,7 +89,6 @@ def test_the_end_always_counts_and_nothing_after_it():
     over = replace(BASE, seconds=10.01, state=RunState.FINISHED, spans=())
     history.note(over)
     assert history.seconds == [10.0, 10.01]
-    assert not history.cells[-1].any()
     version = history.version
     history.note(replace(over, seconds=99.0))
     assert history.version == version

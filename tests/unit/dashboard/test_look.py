@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpbb.dashboard.look import duration, plural, size
+from dpbb.dashboard.look import plural, size
 from dpbb.progress.text import format_count
 
 
@@ -35,31 +35,10 @@ def test_counts(number, text):
     assert format_count(number) == text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-1, "0.0 s"),
-        (12.34, "12.3 s"),
-        (59.97, "1 min 00 s"),
-        (245, "4 min 05 s"),
-        (3600 * 3.5, "3 h 30 min"),
-        (86400 * 2 + 4 * 3600, "2 d 04 h"),
-        (200 * 86400.0, "200 d 00 h"),
-        (1e9, "32 years"),
-        (1e40, "3.2e+32 years"),
-        (math.inf, "∞"),
-        (math.nan, "–"),  # noqa: RUF001
-    ],
-)
-def test_duration(seconds, text):
-    assert duration(seconds) == text
-
-
 @pytest.mark.parametrize("exponent", [*range(-5, 40), 60, 200, 308])
 def test_nothing_is_too_large_to_be_written_in_few_characters(exponent):
     for number in (10.0**exponent, 9.99999 * 10.0 ** min(exponent, 307)):
         assert len(format_count(number)) <= 9
-        assert len(duration(number)) <= 14
     assert len(format_count(10 ** max(exponent, 0) * 10**200)) <= 9
 
 

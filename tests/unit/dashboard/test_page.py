@@ -1,10 +1,8 @@
 """The documents, without a server: what they hold, and what they refuse."""
 
 import asyncio
-import itertools
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +12,11 @@ pytest.importorskip("bokeh")
 from bokeh.document import Document
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
-from dpbb.dashboard import charts, events, gantt, panels, tables
-from dpbb.dashboard.feed import DeviceRow, History, Overview, RunView
+from dpbb.dashboard import charts, panels
+from dpbb.dashboard.controls import Buttons, Picker
+from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.page import PARTS, TITLES, _missing, show
-from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from tests.oracle import TinyFlowShop
 from tests.unit.dashboard.fakes import BASE, PROBLEM, FakeControls, FakeFeed, seat, view
@@ -57,7 +55,7 @@ def test_the_page_holds_all_parts_and_finished_runs():
     feed.add("new")
     doc = document(feed, FakeControls())
     names = {root.name for root in doc.roots}
-    buttons = {"picker", "save", "stop", "message", "find", "kinds", "download"}
+    buttons = {"picker", "save", "stop", "message"}
     assert names == {*PARTS, *buttons, "first", "missing"}
     picker = doc.get_model_by_name("picker")
     assert picker.value == "new"
@@ -65,59 +63,14 @@ def test_the_page_holds_all_parts_and_finished_runs():
     assert doc.template_variables["key"] == "secret"
 
 
-@pytest.mark.parametrize("only", [None, "gantt"])
-def test_signs_of_life_are_of_the_document(only):
+def test_signs_of_life_are_of_the_document():
     """Of a model that no root refers to, a browser hears nothing."""
     feed = FakeFeed()
     feed.add("new")
-    doc = document(feed, FakeControls(), only=only)
-    columns = [set(model.data) for model in doc.models if hasattr(model, "data")]
-    assert {"run", "empty", "changes"} in columns
-    assert {"offset_min"} in columns
-
-
-class FakeSession:
-    """Hears of a document's changes, as what sends them to browsers does."""
-
-    def __init__(self, doc, viewers=1):
-        self.connection_count = viewers
-        self.sent = []
-        context = SimpleNamespace(session=self, request=None)
-        doc._session_context = lambda: context
-        doc.callbacks.on_change_dispatch_to(self)
-
-    def _document_patched(self, event):
-        self.sent.append((event.model, event.attr))
-
-
-def test_an_update_is_one_message():
-    """Each costs the scheduler some time, and a run's page stays open for hours."""
-    feed = FakeFeed()
-    feed.add("new")
     doc = document(feed, FakeControls())
-    session = FakeSession(doc, viewers=0)
-    (tick,) = (one.callback for one in doc.session_callbacks)
-    feed.add("new", decomposed=10**9, seats=(seat(0), seat(1)))
-    tick()
-    assert session.sent == []  # nobody looks
-    session.connection_count = 1
-    tick()
-    ((pulse, attr),) = session.sent
-    assert attr == "data"
-    (changes,) = pulse.data["changes"]
-    changed = {(key, attr): value for key, attr, value in changes}
-    status = doc.get_model_by_name("status")
-    assert "1.00 G" in changed[status.id, "text"]
-    assert (doc.get_model_by_name("counts").id, "text") not in changed
-    tick()  # of all parts, not only of the most important
-    assert [model for model, _ in session.sent] == [pulse, pulse]
-    (changes,) = pulse.data["changes"]
-    changed = {(key, attr): value for key, attr, value in changes}
-    assert (status.id, "text") not in changed
-    assert "<b>2</b> busy" in changed[doc.get_model_by_name("counts").id, "text"]
-    find = doc.get_model_by_name("find")
-    find.value_input = "nothing has these words"
-    assert [model for model, _ in session.sent[2:]] == [pulse, find]
+    columns = [set(model.data) for model in doc.models if hasattr(model, "data")]
+    assert {"run", "empty", "at"} in columns
+    assert {"offset_min"} in columns
 
 
 def test_where_a_browser_has_its_axes_is_not_told():
@@ -138,15 +91,6 @@ def test_before_there_is_a_run_the_page_says_so():
     assert "a processor" in doc.get_model_by_name("first").text
     assert doc.get_model_by_name("save").disabled
     assert doc.get_model_by_name("stop").disabled
-
-
-def test_a_part_alone_holds_no_key():
-    feed = FakeFeed()
-    feed.add("new")
-    doc = document(feed, FakeControls(), only="gantt")
-    assert [root.name for root in doc.roots] == ["gantt", "whose"]
-    assert "three · running · new" in doc.get_model_by_name("whose").text
-    assert doc.template_variables["key"] == ""
 
 
 def test_the_page_stays_with_the_run_that_goes_on():
@@ -234,20 +178,6 @@ def test_commands_are_checked():
     assert controls.stopped == ["abc"]
 
 
-def test_what_came_of_a_command_stands_with_its_run_only():
-    controls = FakeControls()
-    buttons = Buttons(controls)
-    assert "Stopped." in click(buttons, action="stop", key="secret", run="abc")
-    buttons.update(view(run_id="other"))
-    assert (buttons.message.text, buttons.message.visible) == ("", False)
-    buttons.update(view())
-    assert "Stopped." in buttons.message.text
-    assert buttons.message.visible
-    controls.refused = "not here"
-    buttons.update(view(run_id="other"))
-    assert "Controls are off" in buttons.message.text
-
-
 def test_buttons_are_off_with_the_reason():
     controls = FakeControls()
     buttons = Buttons(controls)
@@ -268,23 +198,7 @@ def test_text_of_others_is_escaped():
     shown = view(instance="<script>", error="x\n<script>")
     assert "<script>" not in panels.Status(LIGHT).text(shown)
     assert "<script>" not in panels.Banner(LIGHT).text(shown)
-    assert "<b>seat-1" not in events.Events(LIGHT).text(shown)
-
-
-def test_long_names_are_short_and_on_the_mouse():
-    name = "shop_" * 26 + "<b>"
-    text = panels.Status(LIGHT).text(view(instance=name))
-    assert f'title="{"shop_" * 26}&lt;b&gt;"' in text
-    (shown,) = re.findall(r'class="name".*?>(.*?)</span>', text)
-    assert len(shown) < 60
-    assert "<b>" not in shown
-    feed = FakeFeed()
-    feed.add("new", instance=name)
-    picker = Picker(feed, None)
-    picker.refresh()
-    ((_, label),) = picker.root.options
-    assert label.endswith("· running · new")
-    assert len(label) < 60
+    assert "<b>seat-1" not in panels.Events(LIGHT).text(shown)
 
 
 def test_before_the_first_run_the_charts_have_axes():
@@ -300,14 +214,6 @@ def test_before_the_first_run_the_charts_have_axes():
         part.update(view())
         assert not before.visible
         assert part.root.legend[0].visible
-
-
-def test_the_cost_is_called_what_the_problem_calls_it():
-    part = charts.Incumbent(LIGHT)
-    part.update(view())
-    assert part.root.yaxis[0].axis_label == "makespan"
-    part.update(RunView(BASE, History(), SimpleNamespace(objective="tardiness")))
-    assert part.root.yaxis[0].axis_label == "tardiness"
 
 
 def test_status_always_shows_what_is_left_as_a_range():
@@ -376,59 +282,7 @@ def test_runs_that_take_turns_say_so():
     assert panels.Banner(LIGHT).text(view(shares_with=("ta052",))) == ""
 
 
-def test_events_are_found_by_kind_and_by_words():
-    happened = tuple(
-        EventRecord(float(at), kind, text)
-        for at, (kind, text) in enumerate(
-            [("incumbent", "12 by NEH"), ("seat-lost", "0/cpu0 left"), ("seat", "1")]
-        )
-    )
-    part = events.Events(LIGHT)
-    shown = view(events=happened, opened_at=1_000_000.0)
-    shown = replace(shown, offset_s=3600.0)
-    assert part.text(shown).count("<tr>") == 3
-    assert ">14:46:41<" in part.text(shown)  # 13:46:40 in UTC, and a second
-    part.kinds = "trouble"
-    assert "0/cpu0" in part.text(shown)
-    assert part.text(shown).count("<tr>") == 1
-    part.kinds, part.words = "all kinds", " neh"
-    assert part.text(shown).count("<tr>") == 1
-    part.words = "nothing of it"
-    assert "none of these" in part.text(shown)
-    changed = []
-    tools = events.EventTools(part, lambda: changed.append(part.words))
-    tools.find.value_input = "NEH"
-    assert changed == ["NEH"]
-    assert part.text(shown).count("<tr>") == 1
-
-
-def test_a_campaign_is_above_its_runs():
-    """What runs here is shown as it is now, the rest as the newest run was told."""
-    rows = [
-        ["three", 5e9, "running", 8, None],
-        ["<b>", None, "estimated", None, None],
-        ["far", 2.0, "optimal", 7, 7],
-    ]
-    told = {"name": "open", "done": 1, "of": 4, "rows": rows}
-    overview = Overview.of_request({"part_of": told})
-    one = replace(view(left_s=(60.0, 120.0)), overview=overview)
-    shown = replace(one, all_runs=(view(run_id="own", instance="other"), one))
-    text = tables.Runs(LIGHT).text(shown)
-    assert "campaign open</b>: 1 of 4 instances done" in text
-    assert "and 1 more" in text
-    rows = [re.sub("<[^>]*>", "|", row) for row in text.split("<tr")[2:5]]
-    assert re.findall(r"[^|]+", rows[0])[1:] == [
-        "three", "5.00 G", "running", "9", "12", "about 60 s to 2 min", "2"
-    ]  # fmt: skip
-    assert "&lt;b&gt;" in rows[1]
-    assert re.findall(r"[^|]+", rows[2])[1:5] == ["far", "2", "optimal", "7"]
-    assert "campaign" not in tables.Runs(LIGHT).text(replace(shown, all_runs=()))
-    for damaged in ({}, {"part_of": 3}, {"part_of": told | {"rows": [["x"]]}},
-                    {"part_of": told | {"rows": [["x", "<", "", 1, 2]]}}):  # fmt: skip
-        assert Overview.of_request(damaged) is None
-
-
-def test_tables_of_runs_devices_incumbents_and_parameters():
+def test_tables_of_runs_devices_and_details():
     device = DeviceRow(
         "a100/cuda1", "tcp://10.0.0.1:1", "NVIDIA <H200>", "ta056", 4.2e9, 99.0,
         (2e9, 141e9), 650.4, 61.0, 1.5,
@@ -439,23 +293,27 @@ def test_tables_of_runs_devices_incumbents_and_parameters():
         parameters=(("bound", "lb1"),),
     )
     shown = replace(shown, all_runs=(shown, view(run_id="old")))
-    runs = tables.Runs(LIGHT).text(shown)
+    runs = panels.Runs(LIGHT).text(shown)
     assert 'href="?run=x%26y">x&amp;y</a>' in runs
     assert runs.count('<tr class="shown">') == 1
     for text in ("a100/cuda1", "NVIDIA &lt;H200&gt;", "4.20 G", "99 %", "650 W",
-                 "61 °C", "2.00 GB of 141 GB", "1.5 s ago"):  # fmt: skip
-        assert text in tables.Devices(LIGHT).text(shown)
+                 "61 °C", "2.00 GB of 141 GB", "1.5s ago"):  # fmt: skip
+        assert text in panels.Devices(LIGHT).text(shown)
     name = "tcp://node-17.cluster.university.example:45678/cuda3"
-    long = tables.devices_html((replace(device, name=name),))
+    long = panels.devices_html((replace(device, name=name),))
     assert f'title="{name} on tcp://10.0.0.1:1">tcp://node-17.' in long
     assert ":45678/cuda3</span>" in long  # which one it is
     many = replace(shown, devices=(device,) * 4096)
-    assert "and 3,996 more" in tables.Devices(LIGHT).text(many)
-    found = tables.Incumbents(LIGHT).text(shown)
-    assert found.index(">12<") < found.index(">14<")
-    assert ">2<" in found  # better by
-    assert "me on host" in tables.Parameters(LIGHT).text(shown)
-    assert "lb1" in tables.Parameters(LIGHT).text(shown)
+    assert "and 3,996 more" in panels.Devices(LIGHT).text(many)
+    saved = CheckpointSnapshot(
+        "/there", "host", 60.0, last_s=4.0, last_bytes=1234, next_s=70.0, written=2,
+        failures=1, error="<full>", error_s=9.0, files=("two", "one"),
+    )  # fmt: skip
+    kept = replace(shown, snapshot=replace(shown.snapshot, checkpoint=saved))
+    details = panels.Details(LIGHT).text(kept)
+    for text in ("me on host", "lb1", "6.0s ago, 1.23 kB (2 written)", "&lt;full&gt;"):
+        assert text in details
+    assert "/there" not in panels.Details(LIGHT).text(shown)
 
 
 def test_energy_gpu_hours_and_the_distance_to_the_best_known():
@@ -490,37 +348,8 @@ def test_status_tells_the_incumbent_from_the_upper_bound():
     assert known["upper bound"] == "3,679"
 
 
-def test_events_say_how_often_and_since_when():
-    often = EventRecord(70.0, "checkpoint-failed", "no space", 116, 2.0)
-    text = events.Events(LIGHT).text(view(events=(often, EventRecord(80.0, "a", "b"))))
-    assert "no space <span" in text
-    assert text.count("times since") == 1
-    assert "(116 times since 2.0 s)" in text
-
-
-def test_checkpoints_show_age_failures_and_files():
-    saved = CheckpointSnapshot(
-        "/there", "host", 60.0, last_s=4.0, last_bytes=1234, last_duration_s=0.5,
-        next_s=70.0, written=2, failures=1, error="<full>", error_s=9.0,
-        files=("two", "one"),
-    )  # fmt: skip
-    text = panels.Checkpoints(LIGHT).text(view(checkpoint=saved))
-    for expected in ("6.0 s ago, 1.23 kB in 0.50 s", "in 1 min 00 s", "1, 1.0 s ago"):
-        assert expected in text
-    assert "&lt;full&gt;" in text
-    assert "two<br>one" in text
-    over = view(checkpoint=saved, state=RunState.FINISHED, termination="exhausted")
-    text = panels.Checkpoints(LIGHT).text(over)
-    assert "at 4.0 s, 1.23 kB" in text
-    assert "1, the last at 9.0 s: " in text
-    assert "ago" not in text
-    assert "next" not in text  # there is none any more
-    saving = view(checkpoint=replace(saved, saving=True))
-    assert "being written now" in panels.Checkpoints(LIGHT).text(saving)
-
-
 def test_the_gantt_chart_is_the_incumbents_schedule():
-    part = gantt.Gantt(LIGHT)
+    part = charts.Gantt(LIGHT)
     part.update(view())
     bars = data(part.root)
     # job 1 first: 0-1 and 1-5; job 0: 1-4 and 5-7; job 2: 4-6 and 7-9
@@ -539,7 +368,7 @@ def test_the_gantt_chart_is_the_incumbents_schedule():
 
 
 def test_a_problem_without_schedules_is_shown_as_its_order():
-    part = gantt.Gantt(LIGHT)
+    part = charts.Gantt(LIGHT)
     part.update(RunView(BASE, History(), TinyFlowShop(((3, 2), (1, 4), (2, 2)))))
     bars = data(part.root)
     assert list(bars["job"]) == [0, 1, 2]
@@ -559,7 +388,7 @@ class Late(FlowShopProblem):
 
 def test_charts_call_the_cost_by_its_name():
     problem = Late(PROBLEM.instance)
-    part, chart = gantt.Gantt(LIGHT), charts.Incumbent(LIGHT)
+    part, chart = charts.Gantt(LIGHT), charts.Incumbent(LIGHT)
     for shown in (part, chart):
         shown.update(RunView(BASE, History(), problem))
     assert part.root.title.text == "total lateness 12: 3 jobs, 2 machines"
@@ -568,7 +397,7 @@ def test_charts_call_the_cost_by_its_name():
 
 
 def test_nothing_of_the_run_before_stays_on_the_gantt_chart():
-    part = gantt.Gantt(LIGHT)
+    part = charts.Gantt(LIGHT)
     line = part.root.center[-1]
     assert part.root.title.text == "no run yet"
     assert not any(axis.visible for axis in part.root.axis)
@@ -631,89 +460,6 @@ def test_the_fastest_of_many_seats_is_in_the_last_bin(rate):
     assert sum(data(part.root)["top"]) == 300
 
 
-def test_each_seat_shows_what_it_donated():
-    part = charts.Donated(LIGHT)
-    generous = seat(1, donations=7, donated_roots=1234)
-    part.update(view(seats=(generous, seat(2), seat(3, busy=False, silent=True))))
-    bars = data(part.root)
-    assert bars["top"] == [7, 0, 0]
-    assert "gave 7 donations, 1,234 roots" in bars["text"][0]
-    assert "silent" in bars["text"][2]
-    assert part.root.yaxis[0].axis_label == "donations"
-    assert part.root.y_range.end > 7
-
-
-@pytest.mark.parametrize("most", [0, 1, 23, 24, 999])
-def test_donations_of_many_seats_are_counted(most):
-    part = charts.Donated(LIGHT)
-    givers = [seat(number, donations=number % (most + 1)) for number in range(1000)]
-    part.update(view(seats=tuple(givers)))
-    bars = data(part.root)
-    assert sum(bars["top"]) == 1000
-    assert len(bars["top"]) <= charts.N_BINS
-    assert bars["left"][0] == -0.5  # the bar of those that gave nothing is above 0
-    assert bars["right"][-1] > most
-    assert part.root.xaxis[0].axis_label == "donations of a seat"
-
-
-def test_counts_of_seats():
-    shown = view(
-        seats=(
-            seat(1, donations=2),
-            seat(2, donations=1, busy=False),
-            seat(3),
-            seat(4, busy=False, silent=True),
-        ),
-        seats_lost=5,
-    )
-    text = panels.Counts(LIGHT).text(shown)
-    for count in ("2</b> busy", "1</b> idle", "1</b> silent", "2</b> donated"):
-        assert count in text
-    assert "5</b> lost" in text
-    assert "silent" not in panels.Counts(LIGHT).text(view())
-
-
-def test_the_map_over_time_ends_with_now():
-    part = charts.Eaten(LIGHT)
-    shown = view(spans=((0.0, 0.5, "leased"),))
-    part.update(shown)
-    image = data(part.root)["image"][0]
-    assert image.shape[0] <= charts.N_ROWS
-    np.testing.assert_array_equal(image[-1], shown.history.cells[-1])
-    assert part.root.y_range.end == 10.0
-
-
-def test_the_map_over_time_of_a_resumed_run_is_blank_before_that():
-    snapshot = replace(BASE, spans=((0.0, 1.0, "leased"),))
-    history = History()
-    for seconds in (90.0, 120.0):
-        history.note(replace(snapshot, seconds=seconds))
-    part = charts.Eaten(LIGHT)
-    part.update(RunView(snapshot, history, None))
-    early, late = data(part.root)["image"][0]
-    assert (early == charts.UNKNOWN).all()
-    assert (late == 2).all()
-    long = History()
-    for second in range(1000):
-        long.note(replace(snapshot, seconds=float(second)))
-    part.update(RunView(snapshot, long, None))
-    assert (data(part.root)["image"][0] == 2).all()
-    started = history.seconds[0] = 0.2
-    assert started < history.step_s
-    part = charts.Eaten(LIGHT)
-    part.update(RunView(snapshot, history, None))
-    assert (data(part.root)["image"][0] == 2).all()
-
-
-def test_the_map_alone_says_what_its_axis_is():
-    feed = FakeFeed()
-    feed.add("new")
-    alone = document(feed, FakeControls(), only="space").get_model_by_name("space")
-    assert "n! permutations" in alone.xaxis[0].axis_label
-    inside = document(feed, FakeControls()).get_model_by_name("space")
-    assert inside.xaxis[0].axis_label == ""  # its heading says it
-
-
 def test_rates_of_the_engines_make_up_the_total():
     part = charts.Rates(LIGHT)
     part.update(view())
@@ -721,15 +467,6 @@ def test_rates_of_the_engines_make_up_the_total():
     assert engines["engine"] == ["cpu", "gpu"]
     assert engines["ys"][1][-1] == pytest.approx(1e5)
     assert total["y"][-1] == pytest.approx(150_000.7)
-
-
-def test_before_the_first_report_there_is_a_rate_of_nothing():
-    """Else Bokeh finds no ranges: a run may wait for its first seat for hours."""
-    part = charts.Rates(LIGHT)
-    part.update(view(engine_nodes=(), seats=()))
-    total = data(part.root, 1)
-    assert list(total["x"]) == [0.0, 10.0]
-    assert list(total["y"]) == [0.0, 0.0]
 
 
 def test_a_bound_that_stays_is_two_points():
@@ -743,40 +480,8 @@ def test_a_bound_that_stays_is_two_points():
     assert points == [(0, 9), (50, 10), (60, 10)]
 
 
-def test_what_does_not_change_is_not_sent():
-    """Each message costs the scheduler a tenth of a millisecond or more."""
-    feed = FakeFeed()
-    feed.add("abc")
-    doc = document(feed, FakeControls())
-    (callback,) = doc.session_callbacks
-    session = FakeSession(doc)
-    for _ in range(4):
-        callback.callback()
-    assert len(session.sent) == 2  # that the scheduler is there
-
-
-def test_charts_are_drawn_at_every_second_update_and_the_status_at_each():
-    feed = FakeFeed()
-    feed.add("abc")
-    doc = document(feed, FakeControls())
-    (callback,) = doc.session_callbacks
-    FakeSession(doc)
-    drawn, said = [], []
-    for second in range(11, 15):
-        shown = replace(BASE, run_id="abc", seconds=float(second), closed=(0, second))
-        feed.views["abc"] = replace(feed.views["abc"], snapshot=shown)
-        callback.callback()
-        drawn.append(data(doc.get_model_by_name("depth"))["count"])
-        said.append(f"{second}.0 s" in doc.get_model_by_name("status").text)
-    assert said == [True] * 4
-    assert [before == after for before, after in itertools.pairwise(drawn)] in (
-        [True, False, True],
-        [False, True, False],
-    )
-
-
 def test_a_shop_without_any_work_has_a_gantt_chart():
-    part = gantt.Gantt(LIGHT)
+    part = charts.Gantt(LIGHT)
     idle = FlowShopProblem(FlowShopInstance("idle", np.zeros((3, 2), int)))
     part.update(RunView(BASE, History(), idle))
     assert part.root.x_range.end > part.root.x_range.start
