@@ -1,23 +1,135 @@
 """What is given to ``solve``, ``submit``, ``resume`` and ``heuristic``: checked."""
 
+from __future__ import annotations
+
 import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dpbb.cluster.client.which import placed
+from dpbb.cluster.storage.checkpoint_folder import check_new
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.errors import InstanceError, OptionError
+from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
 from dpbb.options import Heuristics, ProgressStyle, SolveOptions, Verbosity, kinds
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import Encodable, Problem, check_numbers, cost_of, part_of, whole_of
+from dpbb.problem import (
+    Encodable,
+    Problem,
+    check_numbers,
+    cost_of,
+    instance_name_of,
+    part_of,
+    whole_of,
+    with_bound,
+    with_ends,
+)
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
+from dpbb.text.files import check_writable
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal, rules_of, tree_of
 
 JOB_LISTS = ("initial", "root_order")
 """Options whose jobs may be given by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of ``solve``, ``submit`` or ``resume``: its arguments, checked.
+
+    Attributes
+    ----------
+    name
+        Of the instance, for people.
+    began
+        ``time.monotonic()`` at its start.
+    client
+        A client to explore with; None: the options say where.
+    detached
+        Nobody stays until the end of the run.
+    saved
+        The checkpoint that it goes on from.
+    interrupted
+        Whether somebody has pressed Ctrl-C.
+    """
+
+    problem: Problem[Any]
+    name: str
+    options: SolveOptions
+    progress: Progress
+    should_stop: Callable[[], bool]
+    began: float
+    client: Any = None
+    detached: bool = False
+    saved: Checkpoint | None = None
+    interrupted: Callable[[], bool] = lambda: False
+
+    def __post_init__(self) -> None:
+        kinds.FUNCTION.check(self.should_stop, "should_stop")
+
+    @property
+    def in_process(self) -> bool:
+        """Whether this process explores, without a cluster."""
+        return self.options.workers == 0
+
+    @property
+    def has_own_cluster(self) -> bool:
+        """Whether a cluster is started for it, and closed at its end."""
+        given = self.client is not None or self.options.scheduler is not None
+        return not given and not self.in_process
+
+    @property
+    def is_always_opened(self) -> bool:
+        """Whether there is a run whatever is known, and whatever time is left."""
+        return self.detached or self.saved is not None
+
+
+def checked(
+    instance: Any,
+    client: Any,
+    options: SolveOptions | None,
+    changes: dict[str, Any],
+    progress: Progress | str | None,
+    should_stop: Callable[[], bool] = lambda: False,
+    *,
+    ends: tuple[Iterable[Any], Iterable[Any]] = ((), ()),
+    detached: bool = False,
+) -> Call:
+    """Check everything that can be checked before anything is started."""
+    began = time.monotonic()
+    if not isinstance(options, SolveOptions | None):
+        raise OptionError(
+            f"options: expected SolveOptions, got {options!r}; single options are "
+            "keywords, SolveOptions.from_mapping reads a dict"
+        )
+    chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
+    check_client(client, chosen)
+    check_engine(chosen)
+    client, chosen, where = placed(client, chosen)
+    problem = with_bound(with_ends(read_problem(instance), *ends), chosen.bound)
+    chosen = numbered(problem, chosen)
+    check_fit(problem, chosen)
+    if chosen.certificate is not None:
+        check_writable(chosen.certificate, "certificate", instance)
+    if chosen.optima_file is not None:
+        files = instance, chosen.certificate
+        check_writable(chosen.optima_file, "optima_file", *files)
+    if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
+        check_new(chosen.checkpoint)
+    shown = shown_by(progress, chosen)
+    if where:
+        shown.note(where)
+    name = instance_name_of(problem)
+    return Call(
+        problem, name, chosen, shown, should_stop, began, client, detached=detached
+    )
 
 
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:

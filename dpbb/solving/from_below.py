@@ -7,16 +7,20 @@ given up, and the step halved. A tree in which a schedule is found goes on below
 schedule, as any other, so that the end of it is the proof of an optimum. (Destructive
 bounds: Klein and Scholl, EJOR 112(2), 1999, step the bound up; there a step refutes by
 constraint propagation, here by a whole tree.)
+
+What is in here is pure arithmetic: ``dpbb.solving.exploring`` explores the trees.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.options import kinds
+from dpbb.result import ProvedBound, Result
 
 FACTOR = 8.0
 """How many times larger than the last the next tree is to be."""
@@ -78,16 +82,6 @@ class Step:
             nodes=max(1, decomposed),
         )
 
-    def to_json(self) -> dict[str, int]:
-        """Return what ``from_json`` takes."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Step:
-        """Inverse of ``to_json``; OptionError: they are no such values."""
-        made: Step = kinds.record(cls).check(values, "step")
-        return made
-
 
 def next_width(width: int, before: int, nodes: int) -> int:
     """Return how much the upper bound rises, after it has risen by ``width``.
@@ -109,3 +103,93 @@ def next_width(width: int, before: int, nodes: int) -> int:
         return most
     wanted = math.floor(width * math.log(FACTOR) / math.log(growth))
     return max(1, min(most, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Sums over the earlier trees of a call; the fields are those of ``Result``."""
+
+    decomposed: int = 0
+    leaves: int = 0
+    units: int = 0
+    donations: int = 0
+    requeues: int = 0
+    tree_seconds: float = 0.0
+    explore_seconds: float = 0.0
+    gpu_seconds: float = 0.0
+    energy_j: float | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> Earlier:
+        """Return the sums of a result, which has those before it already."""
+        return cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
+
+    def added_to(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values of a result with these added; None is what nobody knows."""
+        mine = asdict(self)
+        return {
+            name: value if mine.get(name) is None else mine[name] + (value or 0)
+            for name, value in known.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """How far a call from below has come.
+
+    Parameters
+    ----------
+    step
+        The tree to explore next.
+    bounds
+        What the trees before it have proved.
+    earlier
+        What they took.
+    """
+
+    step: Step
+    bounds: tuple[ProvedBound, ...] = ()
+    earlier: Earlier = Earlier()
+
+    def shown_on(self, snapshot: Snapshot) -> Snapshot:
+        """Return the state of a tree with the nodes of those before it."""
+        return replace(
+            snapshot,
+            decomposed=snapshot.decomposed + self.earlier.decomposed,
+            leaves=snapshot.leaves + self.earlier.leaves,
+        )
+
+    def to_request(self) -> dict[str, Any]:
+        """Return what ``of_request`` takes; only values that JSON has."""
+        return {
+            "step": asdict(self.step),
+            "bounds": [[one.seconds, one.value, one.decomposed] for one in self.bounds],
+            "earlier": asdict(self.earlier),
+        }
+
+    @classmethod
+    def of_request(cls, request: Mapping[str, Any]) -> Below | None:
+        """Return what a run's request says; None: it is no tree from below.
+
+        OptionError: it is not from ``to_request``.
+        """
+        if request.get("step") is None:
+            return None
+        bounds = kinds.plain(list).check(request.get("bounds", []), "bounds")
+        return cls(
+            kinds.record(Step).check(request["step"], "step"),
+            tuple(kinds.record(ProvedBound).check(one, "bounds") for one in bounds),
+            earlier_of(request),
+        )
+
+
+def earlier_of(request: Mapping[str, Any]) -> Earlier:
+    """Return the sums that a run's request has; nothing where no call opened it.
+
+    OptionError: what it has are no such sums.
+    """
+    found = request.get("earlier")
+    if found is None:
+        return Earlier()
+    made: Earlier = kinds.record(Earlier).check(found, "earlier")
+    return made

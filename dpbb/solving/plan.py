@@ -1,61 +1,26 @@
-"""From what is known before the tree to a run, and from its outcome to the result.
+"""What is known before the tree, and the run that explores it.
 
-No cluster in here: what is decided before the tree is explored (the problem, the first
-incumbent, the upper bound, the tree's options) and what the end of it proves.
+No cluster in here: the problem, the first incumbent, the upper bound and the tree's
+options are decided before anything is explored.
 """
 
 from __future__ import annotations
 
-import platform
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
-from dpbb.options import (
-    OPTIONS,
-    EngineName,
-    Heuristics,
-    RunOptions,
-    SolveOptions,
-    Tuning,
-    kinds,
-)
-from dpbb.problem import (
-    Problem,
-    Scheduled,
-    n_machines_of,
-    objective_of,
-    whole_of,
-    wholes_of,
-)
-from dpbb.result import Improvement, Proof, ProvedBound, Result, Status, Termination
-from dpbb.solving.earlier import NOTHING, Earlier
-from dpbb.solving.from_below import Step
-from dpbb.text.labels import names_of
+from dpbb.errors import OptionError
+from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning, kinds
+from dpbb.problem import Problem
+from dpbb.result import Improvement, ProvedBound, Result, Status, Termination
+from dpbb.solving.from_below import Below, Earlier
 from dpbb.tree.branching import tree_of
-
-OF_TREES = (
-    *("decomposed", "leaves", "tree_seconds", "explore_seconds", "gpu_seconds"),
-    *("energy_j", "seats", "engine", "units", "donations", "requeues"),
-    *("trajectory", "certificate"),
-)
-"""Fields of a result that say what trees were explored."""
-
-
-def run_options(options: SolveOptions) -> RunOptions:
-    """Return the options of a run; without heuristics none run beside its tree."""
-    found = RunOptions.of(options)
-    if options.cutoff is not None or options.heuristics == Heuristics.NONE:
-        return replace(found, heuristic_threads=0)
-    return found
-
 
 _COST = kinds.whole(-kinds.LARGEST)
 _REQUEST = {
@@ -65,12 +30,6 @@ _REQUEST = {
     "permutation": kinds.optional(kinds.permutation()),
 }
 """What a request has of a plan as it is."""
-
-
-def _records(made: type, request: Mapping[str, Any], name: str) -> tuple[Any, ...]:
-    """Return a list of records of a request; OptionError: it is none."""
-    values = kinds.plain(list).check(request.get(name, []), name)
-    return tuple(kinds.record(made).check(one, name) for one in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +48,12 @@ class Plan:
         The best schedule known; None without one.
     trajectory
         How it was found, in seconds since ``began``.
-    step
-        With the strategy from below: the tree to explore next; None: the one tree.
     small
         A heuristic left nothing out below the schedule: so the tree there is small.
-    bounds
-        What trees from below have proved.
-    before
-        Result of the last tree, where another one follows.
-    earlier
-        Sums over the trees before this one.
+    below
+        With the strategy from below: the tree to explore next; None: the one tree.
+    saved
+        The tree as a checkpoint has it; None: nothing of it is explored.
     resumed
         ``time.monotonic()`` when the call went on from a checkpoint: its time limit
         counts from then; None: from ``began``.
@@ -112,12 +67,15 @@ class Plan:
     makespan: int | None = None
     permutation: tuple[int, ...] | None = None
     trajectory: tuple[Improvement, ...] = ()
-    step: Step | None = None
     small: bool = False
-    bounds: tuple[ProvedBound, ...] = ()
-    before: Result | None = None
-    earlier: Earlier = NOTHING
+    below: Below | None = None
+    saved: Checkpoint | None = None
     resumed: float | None = None
+
+    @property
+    def bounds(self) -> tuple[ProvedBound, ...]:
+        """What trees from below have proved."""
+        return () if self.below is None else self.below.bounds
 
     @property
     def lower_bound(self) -> int:
@@ -160,10 +118,21 @@ class Plan:
         values = [ub + self.options.all_optima for ub in known if ub is not None]
         if self.options.cutoff is not None:
             values.append(self.options.cutoff)
-        if self.step is not None:
-            values.append(self.step.upper_bound)
+        if self.below is not None:
+            values.append(self.below.step.upper_bound)
         # Nothing is at the trivial UB or above: the tree is the same, and it fits.
         return min(*values, self.problem.trivial_ub) if values else None
+
+    @property
+    def node_limit(self) -> int | None:
+        """Decomposed nodes after which the tree ends, by the user or its step."""
+        limit = self.options.node_limit
+        if self.below is None:
+            return limit
+        if limit is not None:
+            limit = max(1, limit - self.below.earlier.decomposed)
+        limits = [limit, self.below.step.node_limit]
+        return min((one for one in limits if one is not None), default=None)
 
     def seconds_left(self, now: float) -> float | None:
         """Time that is left of the limit, perhaps negative; None without a limit."""
@@ -171,35 +140,77 @@ class Plan:
         since = self.began if self.resumed is None else self.resumed
         return None if limit is None else since + limit - now
 
-    def spec(self, now: float, engine: str | None = None) -> RunSpec:
+    def opened(self, now: float) -> float:
+        """When the run was opened, if it is opened now: as if never interrupted."""
+        return now if self.saved is None else now - self.saved.seconds
+
+    def spec(
+        self, now: float, engine: str | None = None, run_id: RunId | None = None
+    ) -> RunSpec:
         """Return the run that explores the tree.
 
-        ``engine``: the engine, where ``auto`` is already decided.
+        Parameters
+        ----------
+        engine
+            The engine, where ``auto`` is already decided.
+        run_id
+            Its name; default: a new one.
 
-        OptionError: MinBranch without any upper bound.
+        Raises
+        ------
+        OptionError
+            MinBranch without any upper bound; or one above that of a checkpoint.
         """
         options = self.options
+        common: dict[str, Any] = {
+            "run_id": run_id or RunId(uuid4().hex[:12]),
+            "options": self._run_options(),
+            "tuning": Tuning.of(options),
+            "engine": engine or str(options.engine),
+            "time_limit_s": self.seconds_left(now),
+            "request": self.to_request(self.opened(now)),
+        }
+        if self.saved is not None:
+            return replace(
+                self.saved.spec,
+                upper_bound=self._saved_bound(self.saved),
+                permutation=options.initial,
+                **common,
+            )
         whole = options.cutoff is not None or options.all_optima
         return RunSpec(
-            run_id=RunId(uuid4().hex[:12]),
             problem=self.problem,
             tree=tree_of(self.problem, options, self.branching_ub),
             instance=self.name,
-            options=run_options(options),
-            tuning=Tuning.of(options),
-            engine=engine or str(options.engine),
             upper_bound=self.upper_bound,
             root_bound=None if whole else self.root_bound,
             permutation=self.permutation,
-            time_limit_s=self.seconds_left(now),
             certificate=options.certificate is not None,
-            proved_bound=None if self.step is None else self.lower_bound,
-            request=self.to_request(now),
+            proved_bound=None if self.below is None else self.lower_bound,
+            **common,
         )
+
+    def _run_options(self) -> RunOptions:
+        """Return the options of a run; without heuristics none run beside its tree."""
+        options = self.options
+        found = replace(RunOptions.of(options), node_limit=self.node_limit)
+        if options.cutoff is not None or options.heuristics == Heuristics.NONE:
+            return replace(found, heuristic_threads=0)
+        return found
+
+    def _saved_bound(self, saved: Checkpoint) -> int:
+        """Return the upper bound that a tree goes on with."""
+        given, all_optima = self.options.upper_bound, self.options.all_optima
+        if given is not None and given + all_optima > saved.ub:
+            raise OptionError(
+                f"upper_bound: expected at most {saved.ub - all_optima}, which the run "
+                f"has reached already, got {given}"
+            )
+        ub = saved.ub if given is None else given + all_optima
+        return min(saved.cutoff, ub)
 
     def to_request(self, now: float) -> dict[str, Any]:
         """Return what the run keeps of this plan, for whoever makes its result."""
-        steps = [[step.seconds, step.value, step.source] for step in self.trajectory]
         given = self.options.to_mapping()
         options = {name: given[name] for name, row in OPTIONS.items() if row.stored}
         if self.options.certificate is not None:  # for those who attach elsewhere
@@ -210,10 +221,10 @@ class Plan:
             "root_bound": self.root_bound,
             "makespan": self.makespan,
             "permutation": self.permutation,
-            "trajectory": steps,
-            "step": None if self.step is None else self.step.to_json(),
-            "bounds": [[one.seconds, one.value, one.decomposed] for one in self.bounds],
-            "earlier": self.earlier.to_json(),
+            "trajectory": [
+                [step.seconds, step.value, step.source] for step in self.trajectory
+            ],
+            **({} if self.below is None else self.below.to_request()),
         }
 
     @classmethod
@@ -243,186 +254,47 @@ class Plan:
         if options is None:
             options = SolveOptions.from_mapping(request["options"])
         known = {n: kind.check(request.get(n), n) for n, kind in _REQUEST.items()}
-        step = request.get("step")
+        steps = kinds.plain(list).check(request.get("trajectory", []), "trajectory")
+        improvement = kinds.record(Improvement)
         return cls(
             problem=problem,
             name=name,
             options=options,
             began=opened - known.pop("seconds"),
             **known,
-            trajectory=_records(Improvement, request, "trajectory"),
-            step=None if step is None else Step.from_json(step),
-            bounds=_records(ProvedBound, request, "bounds"),
-            earlier=Earlier.of_request(request),
+            trajectory=tuple(improvement.check(one, "trajectory") for one in steps),
+            below=Below.of_request(request),
         )
 
-    def node_limit(self) -> int | None:
-        """Decomposed nodes after which the next tree ends, by the user or its step."""
-        limits = [self.options.node_limit]
-        if self.step is not None:
-            if limits[0] is not None:
-                limits[0] = max(1, limits[0] - self.earlier.decomposed)
-            limits.append(self.step.node_limit)
-        return min((limit for limit in limits if limit is not None), default=None)
+    def after(self, outcome: Outcome, result: Result) -> Plan | None:
+        """Return the plan of the tree from below that follows this one's.
 
-    def goes_on_after(self, outcome: Outcome, result: Result) -> bool:
-        """Whether another tree from below follows, limits aside."""
-        step, known = self.step, self.options.upper_bound
-        if step is None or result.status is Status.OPTIMAL:
-            return False
-        if outcome.exhausted:  # nothing is below the upper bound, given or known
-            return known is None or result.lower_bound < known
-        given_up = result.termination is Termination.NODE_LIMIT
-        limit = self.options.node_limit
-        return given_up and (limit is None or result.decomposed < limit)
-
-    def after(self, outcome: Outcome, result: Result) -> Plan:
-        """Return the plan of the tree that follows from below.
-
-        ``outcome``, ``result``: of this plan's tree, in which nothing was found below
-        its upper bound, or which was given up.
+        None: no tree follows: this is the one tree, or the last one, or a limit of the
+        user's ended it.
         """
-        if self.step is None or self.upper_bound is None:
-            raise ValueError("expected a plan with a step, got one of a single tree")
-        plan = replace(self.with_found(outcome, result), bounds=result.bounds)
-        step = self.step.after(
-            self.upper_bound,
-            exhausted=outcome.exhausted,
-            decomposed=outcome.counters.decomposed,
+        below, ub = self.below, self.upper_bound
+        if below is None or ub is None or result.status is Status.OPTIMAL:
+            return None
+        if outcome.exhausted:  # nothing is below the upper bound, given or known
+            known = self.options.upper_bound
+            follows = known is None or result.lower_bound < known
+        else:  # given up, unless the user's limit ended it
+            limit = self.options.node_limit
+            follows = result.termination is Termination.NODE_LIMIT and (
+                limit is None or result.decomposed < limit
+            )
+        if not follows:
+            return None
+        decomposed = outcome.counters.decomposed
+        step = below.step.after(
+            ub, exhausted=outcome.exhausted, decomposed=decomposed
         )
-        return replace(plan, step=step)
-
-    def with_found(self, outcome: Outcome, result: Result) -> Plan:
-        """Return the plan with what its tree has found; another one follows."""
         plan = replace(
             self,
-            before=result,
-            earlier=Earlier.of(result),
+            saved=None,
+            below=Below(step, result.bounds, Earlier.of(result)),
             trajectory=result.trajectory,
         )
         if outcome.value is None:
             return plan
         return replace(plan, makespan=outcome.value, permutation=outcome.permutation)
-
-    def result(
-        self, outcome: Outcome, *, opened: float, engine: str | None = None
-    ) -> Result:
-        """Return what a finished run proved."""
-        if engine is None or engine == EngineName.AUTO:
-            engine = "+".join(sorted(outcome.engines)) or "none"
-        trajectory = list(self.trajectory)
-        for step in outcome.trajectory:
-            if not trajectory or step.value < trajectory[-1].value:
-                seconds = step.seconds + opened - self.began
-                trajectory.append(Improvement(seconds, step.value, step.source))
-        optima = None if outcome.optima is None else outcome.optima.permutations
-        totals = asdict(outcome.totals)
-        known: dict[str, Any] = {
-            "tree_seconds": totals.pop("seconds"),
-            **totals,
-            "seats": outcome.seats,
-            "engine": engine,
-            "trajectory": tuple(trajectory),
-            "bounds": self.bounds,
-        }
-        if self.step is not None and outcome.exhausted:
-            seconds = outcome.totals.seconds + opened - self.began
-            proved = ProvedBound(seconds, outcome.lower_bound, known["decomposed"])
-            known["bounds"] = (*self.bounds, proved)
-        known = self.earlier.added_to(known)
-        makespan, permutation = outcome.value, outcome.permutation
-        bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
-        if outcome.exhausted:
-            proof = Proof.TREE_EXHAUSTED
-            if makespan is not None and makespan > bound:
-                # Known from elsewhere, above the upper bound: nothing is proved of it.
-                makespan, permutation, optima = None, None, None
-        elif bound <= self.lower_bound:
-            bound, proof = self.lower_bound, self.proof_of_bound
-        if self.options.all_optima:
-            known["n_optima"] = 0 if makespan is None else outcome.n_optima
-            known["optima"] = (
-                () if optima is None else tuple(wholes_of(self.problem, optima))
-            )
-        return self._result(
-            outcome.termination, proof, makespan, permutation, bound, **known
-        )
-
-    def result_without_tree(self, termination: Termination) -> Result:
-        """Return what is known while no tree is explored: before, or between two."""
-        known: dict[str, Any] = {"trajectory": self.trajectory, "bounds": self.bounds}
-        if self.before is not None:
-            known |= {name: getattr(self.before, name) for name in OF_TREES}
-        if self.options.all_optima:
-            known |= {"optima": (), "n_optima": 0}
-        return self._result(
-            termination,
-            self.proof_of_bound,
-            self.makespan,
-            self.permutation,
-            self.lower_bound,
-            **known,
-        )
-
-    @property
-    def proof_of_bound(self) -> Proof:
-        """How ``lower_bound`` was obtained."""
-        by_tree = self.lower_bound > self.root_bound
-        return Proof.CUTOFF_EXHAUSTED if by_tree else Proof.ROOT_BOUND
-
-    def _result(
-        self,
-        termination: Termination,
-        proof: Proof,
-        makespan: int | None,
-        permutation: tuple[int, ...] | None,
-        lower_bound: int,
-        **known: Any,
-    ) -> Result:
-        if makespan is not None:
-            bound = min(lower_bound, makespan)
-            status = Status.OPTIMAL if bound == makespan else Status.FEASIBLE
-        else:
-            bound = lower_bound
-            exhausted = proof is Proof.TREE_EXHAUSTED
-            status = Status.INFEASIBLE_CUTOFF if exhausted else Status.UNKNOWN
-        operations, n_machines = None, n_machines_of(self.problem)
-        if permutation is not None and isinstance(self.problem, Scheduled):
-            operations = self.problem.schedule(permutation)
-            n_machines = operations.start.shape[1]
-        return Result(
-            status=status,
-            termination=termination,
-            proof=proof,
-            makespan=makespan,
-            lower_bound=bound,
-            permutation=None
-            if permutation is None
-            else whole_of(self.problem, permutation),
-            seconds=time.monotonic() - self.began,
-            instance=self.name,
-            digest=self.problem.digest,
-            n_jobs=len(whole_of(self.problem, range(self.problem.n_jobs))),
-            n_machines=n_machines,
-            options=self.options,
-            versions=versions(),
-            names=names_of(self.problem),
-            operations=operations,
-            objective=objective_of(self.problem),
-            **known,
-        )
-
-
-PACKAGES = ("dpbb", "numpy", "numba", "distributed")
-
-
-@cache
-def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of Python and of the packages that a result depends on."""
-    found = [("python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            found.append((package, "not installed"))
-    return tuple(found)

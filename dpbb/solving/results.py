@@ -1,0 +1,274 @@
+"""From the outcome of a tree to the result of a call, with its certificate."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.outcome import Outcome
+from dpbb.options import EngineName
+from dpbb.problem import (
+    Encodable,
+    Problem,
+    Scheduled,
+    instance_name_of,
+    n_machines_of,
+    objective_of,
+    part_of,
+    whole_of,
+    wholes_of,
+)
+from dpbb.problems import encoded
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.result import Proof, ProvedBound, Result, Status, Termination
+from dpbb.solving.plan import Plan
+from dpbb.text.labels import names_of
+
+OF_TREES = (
+    *("decomposed", "leaves", "tree_seconds", "explore_seconds", "gpu_seconds"),
+    *("energy_j", "seats", "engine", "units", "donations", "requeues"),
+    "certificate",
+)
+"""Fields of a result that say what trees were explored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree that a run explores, and all that is needed to make its result.
+
+    ``opened``: ``time.monotonic()`` at the opening of the run.
+    """
+
+    plan: Plan
+    spec: RunSpec
+    opened: float
+
+    def result(self, outcome: Outcome, n_written: int | None = None) -> Result:
+        """Return what a finished run proved, with its certificate.
+
+        ``n_written``: optimal permutations in a file; None: none were written.
+        """
+        made = result_of(
+            self.plan, outcome, opened=self.opened, engine=self.spec.engine
+        )
+        made = replace(made, n_optima_written=n_written)
+        return certified(self.spec, outcome, made)
+
+
+def result_of(
+    plan: Plan, outcome: Outcome, *, opened: float, engine: str | None = None
+) -> Result:
+    """Return what a finished run proved; with the trees from below before it."""
+    if engine is None or engine == EngineName.AUTO:
+        engine = "+".join(sorted(outcome.engines)) or "none"
+    before_s = opened - plan.began
+    trajectory = list(plan.trajectory)
+    for step in outcome.trajectory:
+        if not trajectory or step.value < trajectory[-1].value:
+            trajectory.append(replace(step, seconds=step.seconds + before_s))
+    known: dict[str, Any] = {
+        "decomposed": outcome.counters.decomposed,
+        "leaves": outcome.counters.leaves,
+        "tree_seconds": outcome.seconds,
+        "explore_seconds": outcome.explore_s,
+        "gpu_seconds": outcome.gpu_s,
+        "energy_j": outcome.energy_j,
+        "seats": outcome.seats,
+        "engine": engine,
+        "units": outcome.units,
+        "donations": outcome.donations,
+        "requeues": outcome.requeues,
+        "bounds": plan.bounds,
+    }
+    if plan.below is not None:
+        if outcome.exhausted:
+            proved = ProvedBound(
+                outcome.seconds + before_s, outcome.lower_bound, known["decomposed"]
+            )
+            known["bounds"] = (*plan.bounds, proved)
+        known = plan.below.earlier.added_to(known)
+    makespan, permutation = outcome.value, outcome.permutation
+    optima = None if outcome.optima is None else outcome.optima.permutations
+    bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
+    if outcome.exhausted:
+        proof = Proof.TREE_EXHAUSTED
+        if makespan is not None and makespan > bound:
+            # Known from elsewhere, above the upper bound: nothing is proved of it.
+            makespan, permutation, optima = None, None, None
+    elif bound <= plan.lower_bound:
+        bound, proof = plan.lower_bound, _proof_of_bound(plan)
+    if plan.options.all_optima:
+        known["n_optima"] = 0 if makespan is None else outcome.n_optima
+        known["optima"] = (
+            () if optima is None else tuple(wholes_of(plan.problem, optima))
+        )
+    return _result(
+        replace(
+            plan,
+            makespan=makespan,
+            permutation=permutation,
+            trajectory=tuple(trajectory),
+        ),
+        outcome.termination,
+        proof,
+        bound,
+        seconds=outcome.seconds + before_s,
+        **known,
+    )
+
+
+def result_without_tree(
+    plan: Plan, termination: Termination, before: Result | None = None
+) -> Result:
+    """Return what is known while no tree is explored.
+
+    ``before``: the result of the last tree from below, if there was one.
+    """
+    known: dict[str, Any] = {"bounds": plan.bounds}
+    if before is not None:
+        known |= {name: getattr(before, name) for name in OF_TREES}
+    if plan.options.all_optima:
+        known |= {"optima": (), "n_optima": 0}
+    seconds = time.monotonic() - plan.began
+    bound, proof = plan.lower_bound, _proof_of_bound(plan)
+    return _result(plan, termination, proof, bound, seconds=seconds, **known)
+
+
+def _proof_of_bound(plan: Plan) -> Proof:
+    by_tree = plan.lower_bound > plan.root_bound
+    return Proof.CUTOFF_EXHAUSTED if by_tree else Proof.ROOT_BOUND
+
+
+def _result(
+    plan: Plan, termination: Termination, proof: Proof, lower_bound: int, **known: Any
+) -> Result:
+    """Return the result with the schedule of a plan."""
+    problem, permutation = plan.problem, plan.permutation
+    if plan.makespan is not None:
+        lower_bound = min(lower_bound, plan.makespan)
+        optimal = lower_bound == plan.makespan
+        status = Status.OPTIMAL if optimal else Status.FEASIBLE
+    else:
+        exhausted = proof is Proof.TREE_EXHAUSTED
+        status = Status.INFEASIBLE_CUTOFF if exhausted else Status.UNKNOWN
+    operations, n_machines = None, n_machines_of(problem)
+    if permutation is not None and isinstance(problem, Scheduled):
+        operations = problem.schedule(permutation)
+        n_machines = operations.start.shape[1]
+    return Result(
+        status=status,
+        termination=termination,
+        proof=proof,
+        makespan=plan.makespan,
+        lower_bound=lower_bound,
+        permutation=None if permutation is None else whole_of(problem, permutation),
+        instance=plan.name,
+        digest=problem.digest,
+        n_jobs=len(whole_of(problem, range(problem.n_jobs))),
+        n_machines=n_machines,
+        trajectory=plan.trajectory,
+        options=plan.options,
+        versions=versions(),
+        names=names_of(problem),
+        operations=operations,
+        objective=objective_of(problem),
+        **known,
+    )
+
+
+def certified_at_root(problem: Problem[Any], result: Result) -> Result:
+    """Return a result that the root's bound proves, with its certificate.
+
+    Without one if the problem cannot encode itself.
+    """
+    return _with_certificate(problem, result, checker.ROOT_SCHEMA)
+
+
+def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
+    """Return the result with its certificate, if the run has what one takes.
+
+    That is a journal of a tree that is exhausted, or an optimum that the root's bound
+    proves, and a problem that can encode itself: a checker has to have it.
+    """
+    problem = spec.problem
+    at_root = result.proof is Proof.ROOT_BOUND and result.status is Status.OPTIMAL
+    if at_root and spec.certificate:
+        return certified_at_root(problem, result)
+    if outcome.journal is None or not outcome.exhausted:
+        return result
+    counters = outcome.counters
+    return _with_certificate(
+        problem,
+        result,
+        checker.SCHEMA,
+        {
+            "ub": result.lower_bound,
+            # whether LB = makespan was explored, too: at bounds that are higher by 1
+            "all_optima": result.makespan is not None and outcome.ub > result.makespan,
+        },
+        tree={
+            **spec.tree.to_json(),
+            "n_jobs": problem.n_jobs,
+            "trivial_ub": problem.trivial_ub,
+        },
+        totals={
+            "decomposed": counters.decomposed,
+            "leaves": counters.leaves,
+            "closed": [[d, int(c)] for d, c in enumerate(counters.closed) if c],
+        },
+        **outcome.journal.to_json(),
+    )
+
+
+def _with_certificate(
+    problem: Problem[Any],
+    result: Result,
+    schema: int,
+    of_tree: dict[str, Any] | None = None,
+    **content: Any,
+) -> Result:
+    """Return the result with a certificate; its jobs have the tree's numbers."""
+    if not isinstance(problem, Encodable):
+        return result
+    jobs = result.permutation
+    whole = {
+        "format": checker.FORMAT,
+        "schema": schema,
+        "instance": {"name": instance_name_of(problem), **encoded(problem)},
+        "result": {
+            "status": str(result.status),
+            "objective": result.objective,
+            "makespan": result.makespan,
+            "permutation": None if jobs is None else part_of(problem, jobs),
+            "lower_bound": result.lower_bound,
+            "seconds": result.seconds,
+            "engine": result.engine,
+            "versions": [list(pair) for pair in result.versions],
+            **(of_tree or {}),
+        },
+        **content,
+    }
+    # as it will be read: tuples are lists
+    return replace(result, certificate=Certificate(json.loads(json.dumps(whole))))
+
+
+PACKAGES = ("dpbb", "numpy", "numba", "distributed")
+
+
+@cache
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return the versions of Python and of the packages that a result depends on."""
+    found = [("python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:
+            found.append((package, "not installed"))
+    return tuple(found)
