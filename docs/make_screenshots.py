@@ -71,7 +71,7 @@ def main() -> int:
         saved = replace(spec.options, checkpoint=str(Path(folder) / "checkpoints"))
         spec = replace(spec, options=saved)
         address = support.page_address(client)
-        with submit_run(client, spec, make_result=lambda outcome: outcome) as run:
+        with submit_run(client, spec) as run:
             pages = {}
             for theme in ("light", "dark"):
                 page = pages[theme] = browser.new_page(viewport=SIZE)

@@ -17,8 +17,10 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from dpbb.api import asynchronous as asynchronous
+    from dpbb.api import attach as attach
     from dpbb.api import evaluate as evaluate
     from dpbb.api import resume as resume
+    from dpbb.api import runs as runs
     from dpbb.api import solve as solve
     from dpbb.api import submit as submit
     from dpbb.cluster.client.run import Run as Run
@@ -41,18 +43,23 @@ if TYPE_CHECKING:
     from dpbb.result import Result as Result
     from dpbb.result import Status as Status
     from dpbb.result import Termination as Termination
-    from dpbb.solving.attach import attach as attach
-    from dpbb.solving.attach import runs as runs
     from dpbb.solving.heuristic import heuristic as heuristic
     from dpbb.solving.tabu import tabu_search as tabu_search
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "dpbb.api": ("asynchronous", "evaluate", "resume", "solve", "submit"),
+    "dpbb.api": (
+        "asynchronous",
+        "attach",
+        "evaluate",
+        "resume",
+        "runs",
+        "solve",
+        "submit",
+    ),
     "dpbb.cluster.client.run": ("Run",),
     "dpbb.coordination.snapshot": ("Snapshot",),
-    "dpbb.solving.attach": ("attach", "runs"),
     "dpbb.solving.heuristic": ("heuristic",),
     "dpbb.solving.tabu": ("tabu_search",),
     "dpbb.proof.verify": ("verify",),

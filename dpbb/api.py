@@ -1,44 +1,34 @@
-"""The public functions: ``solve``, ``submit``, ``resume``, ``evaluate``."""
+"""The public functions: ``solve``, ``submit``, ``resume``, ``attach``, ``evaluate``."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
-from dpbb.cluster.client.which import placed
-from dpbb.errors import OptionError
+from dpbb.errors import ClusterError, OptionError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import SolveKeywords, SolveOptions, Strategy
+from dpbb.options import SolveKeywords, SolveOptions, Strategy, kinds
 from dpbb.problem import Problem, Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.result import Result
 from dpbb.result.schedule import Schedule
-from dpbb.solving.arguments import (
-    check_client,
-    check_engine,
-    is_asynchronous,
-    shown_by,
-    style_of,
-)
-from dpbb.solving.call import Call, make_call
+from dpbb.solving.arguments import checked
+from dpbb.solving.exploring import solved, submitted
+from dpbb.solving.plan import Plan
+from dpbb.solving.results import Tree
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
     from dpbb.cluster.client.run import Run
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
     from dpbb.options.derived import StyleName
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-POLL_S = 0.1
-"""Seconds between looks at ``should_stop`` while a run goes on."""
-
-START_POLL_S = 0.02
-"""Seconds between looks at the limits while a cluster starts."""
 
 
 def solve(
@@ -108,58 +98,10 @@ def solve(
     9
     """
     ends = front, back
-    call = make_call(
-        instance, client, options, {**changes}, progress, should_stop, ends
+    call = checked(
+        instance, client, options, {**changes}, progress, should_stop, ends=ends
     )
-    return _run(call)
-
-
-def _run(call: Call) -> Any:
-    if is_asynchronous(call.given):
-        return _run_async(call)
-    with closing(call.progress), call.interruptible():
-        return _explore(call)
-
-
-def _explore(call: Call) -> Result:
-    with call.client() as starting:
-        plan = call.plan()
-        result = call.early(plan)
-        while not (result or call.here or call.wait(starting, START_POLL_S)):
-            result = call.early(plan)
-        if result is not None:
-            return call.done(result)
-        while True:
-            with call.open(plan, None if call.here else starting.result()) as run:
-                call.note_page(run)
-                snapshot = None
-                for snapshot in run.stream(POLL_S):
-                    if call.look(plan, snapshot):
-                        run.stop()
-                made = run.result()
-                plan, result = call.after(plan, run.outcome(), made, snapshot)
-                if result is not None:
-                    return call.done(result)
-
-
-async def _run_async(call: Call) -> Result:
-    with closing(call.progress):
-        return call.done(await _explore_async(call))
-
-
-async def _explore_async(call: Call) -> Result:
-    plan = await asyncio.to_thread(call.plan)
-    result = call.early(plan)
-    while result is None:
-        async with await call.open(plan, call.given) as run:
-            call.note_page(run)
-            snapshot = None
-            async for snapshot in run.stream(POLL_S):
-                if call.look(plan, snapshot):
-                    await run.stop()
-            made = await run.result()
-            plan, result = call.after(plan, await run.outcome(), made, snapshot)
-    return result
+    return solved(call)
 
 
 def submit(
@@ -195,10 +137,16 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    ends, shown = (front, back), Progress() if progress is None else progress
-    call = make_call(instance, client, options, {**changes}, shown, ends=ends)
-    call.detached = True
-    if call.here:
+    call = checked(
+        instance,
+        client,
+        options,
+        {**changes},
+        Progress() if progress is None else progress,
+        ends=(front, back),
+        detached=True,
+    )
+    if call.in_process:
         raise OptionError(
             "workers: expected at least 1, as nobody waits for the run while it goes "
             "on, got 0, or a Dask task without client: use dpbb.solve"
@@ -210,21 +158,7 @@ def submit(
             f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
             f"on the same cluster"
         )
-    if is_asynchronous(call.given):
-        return cast("Any", _submit_async(call))
-    with closing(call.progress), ExitStack() as stack:
-        starting = stack.enter_context(call.client())
-        plan = call.plan()
-        while not call.wait(starting, START_POLL_S):
-            pass
-        run = call.open(plan, starting.result())
-        run.on_close(stack.pop_all().close)
-        return run
-
-
-async def _submit_async(call: Call) -> Any:
-    with closing(call.progress):
-        return await call.open(await asyncio.to_thread(call.plan), call.given)
+    return submitted(call)
 
 
 def resume(
@@ -265,27 +199,92 @@ def resume(
     OptionError, EngineUnavailable, ClusterError, InvariantError
         As ``solve``.
     """
-    from dpbb.solving.resume import ResumedCall, read_saved
+    from dpbb.solving.resume import checked_resume
 
-    began = time.monotonic()
-    given: dict[str, Any] = {**changes, **style_of(progress)}
-    problem = None if problem is None else read_problem(problem)
-    saved, options = read_saved(source, problem, given)
-    check_client(client, options)
-    check_engine(options)
-    client, options, where = placed(client, options)
-    call = ResumedCall(
-        saved.spec.problem,
-        saved.spec.instance,
-        options,
-        shown_by(progress, options),
-        should_stop,
-        began,
-        given=client,
-        saved=saved,
+    return solved(
+        checked_resume(source, client, problem, {**changes}, progress, should_stop)
     )
-    call.say(where)
-    return _run(call)
+
+
+def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -> Run:
+    """Get a handle of a run on a cluster.
+
+    Closing it leaves the run alone; ``stop`` stops it.
+
+    Parameters
+    ----------
+    run_id
+        Name of the run (``Run.run_id``), or what it begins with.
+    client
+        A ``distributed.Client`` of the cluster.
+    optima_file
+        Of a run with ``all_optima``: where to write the optimal permutations, those
+        found before too, until the handle is closed.
+
+    Returns
+    -------
+    Run, or awaitable of Run
+        Awaitable if the client is asynchronous.
+
+    Raises
+    ------
+    ClusterError
+        There is no such run, or there are several.
+    OptionError
+        The file cannot be written, or there are no optimal permutations for it.
+
+    Examples
+    --------
+    >>> run = dpbb.attach("3f2a", client)  # doctest: +SKIP
+    >>> run.snapshot().value  # doctest: +SKIP
+    """
+    from dpbb.cluster.client.open import attach_run
+
+    kinds.name("the name of a run").check(run_id, "run_id")
+    given = kinds.optional(kinds.path("FILE", "a path")).check(
+        optima_file, "optima_file"
+    )
+
+    def tree_of(spec: RunSpec, seconds: float) -> Callable[..., Result]:
+        opened = time.monotonic() - seconds
+
+        def make_result(outcome: Outcome, n_written: int | None) -> Result:
+            request = spec.request
+            if not request:
+                raise ClusterError(
+                    f"run {spec.run_id} was not opened by dpbb.solve or dpbb.submit: "
+                    "it has an outcome, but nothing to make a result of"
+                )
+            options = SolveOptions.from_mapping(request["options"])
+            if given is not None:
+                options = options.replace(optima_file=given)
+            plan = Plan.from_request(
+                spec.problem, spec.instance, request, opened=opened, options=options
+            )
+            return Tree(plan, spec, opened).result(outcome, n_written)
+
+        return make_result
+
+    return attach_run(client, run_id, tree_of, None if given is None else Path(given))
+
+
+def runs(client: Any) -> list[Snapshot]:
+    """Return the state of every run that a cluster knows, open or finished.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client`` of the cluster.
+
+    Returns
+    -------
+    list of Snapshot, or awaitable of it
+        Those that are over first, then the open ones, each in the order of opening.
+        ``dpbb.attach(snapshot.run_id, client)`` gives a handle.
+    """
+    from dpbb.cluster.client.open import list_runs
+
+    return list_runs(client)
 
 
 def asynchronous(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:

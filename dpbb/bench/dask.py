@@ -37,7 +37,6 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
-from dpbb.coordination.outcome import Outcome
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -261,9 +260,4 @@ def submit_tree(client: Client, instance: str, ub: int) -> Any:
         upper_bound=ub,
         options=RunOptions(heuristic_threads=0),
     )
-    return submit_run(client, spec, make_result=outcome_itself)
-
-
-def outcome_itself(outcome: Outcome) -> Any:  # not the user's result
-    """Return the outcome in place of a user's result."""
-    return outcome
+    return submit_run(client, spec)

@@ -24,7 +24,7 @@ from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Improvement, Proof, Status, Termination
-from dpbb.solving.resume import options_before, strategy_before, sums_of
+from dpbb.solving.resume import options_before, strategy_before, totals_of
 
 
 def doubt_of(
@@ -151,8 +151,8 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
     except CheckpointError:  # as the next attempt will say
         return record
     problem = saved.spec.problem
-    latest = sums_of(saved)
-    sums = record.sums(*(latest[name] for name in SUMS))
+    latest = totals_of(saved)
+    sums = record.sums(*(getattr(latest, name) for name in SUMS))
     if problem.digest != record.digest or sums["seconds"] <= record.seconds:
         return record
     options = options_before(saved)

@@ -40,7 +40,7 @@ from dpbb.problem import (
 )
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Termination
-from dpbb.solving.call import make_call
+from dpbb.solving.arguments import checked
 from dpbb.solving.resume import options_before, seconds_of, strategy_before
 
 logger = logging.getLogger(__name__)
@@ -495,7 +495,7 @@ def check_options(
         known = best_known_of(problem) if hint else None
         above = {} if known is None else {"upper_bound": known.upper_bound + 1}
         try:
-            make_call(problem, None, options, above, Progress())
+            checked(problem, None, options, above, Progress())
         except OptionError as error:
             raise OptionError(f"{source}: {error}") from error
 

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show every run that the cluster knows."""
+    from dpbb.api import runs
     from dpbb.progress import snapshot_json
-    from dpbb.solving.attach import runs
 
     with connected(args) as client:
         snapshots = runs(client)

@@ -54,7 +54,7 @@ def connected(args: argparse.Namespace) -> Iterator[Any]:
 @contextmanager
 def attached(args: argparse.Namespace, **how: Any) -> Iterator[Any]:
     """Connect to the scheduler; yields a handle of the run, attached so."""
-    from dpbb.solving.attach import attach
+    from dpbb.api import attach
 
     with connected(args) as client, attach(args.run_id, client, **how) as run:
         yield run

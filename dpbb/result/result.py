@@ -135,6 +135,15 @@ class Totals:
         """Explored nodes of both kinds."""
         return self.decomposed + self.leaves
 
+    def plus(self, other: Totals) -> Totals:
+        """Return the sums of two trees; what only one of them knows is that one's."""
+        sums: dict[str, Any] = {}
+        for name in Totals.__dataclass_fields__:
+            both = getattr(self, name), getattr(other, name)
+            known = [value for value in both if value is not None]
+            sums[name] = sum(known) if known else None
+        return Totals(**sums)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(Totals):

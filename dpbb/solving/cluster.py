@@ -6,12 +6,13 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-from dpbb.coordination.messages import RunSpec
+from dpbb.cluster.client.which import leave_worker
+from dpbb.coordination.format import to_bytes
 from dpbb.coordination.snapshot import WAITING_S
 from dpbb.engines.registry import (
     choose_engine,
@@ -70,38 +71,45 @@ class Cluster:
         self._waited_s = 0.0
 
     @contextmanager
-    def entered(self) -> Iterator[Cluster]:
+    def entered(self) -> Iterator[None]:
         """Get a client, in a thread while the heuristics run; leave it at the end."""
-        call = self._call
-        address, limit = call.options.scheduler, call.options.time_limit_s
-        short = limit is not None and limit <= SHORT_S
-        make: Callable[[], AbstractContextManager[Any]]
-        if self._here or call.client is not None:
-            make = lambda: nullcontext(call.client)  # noqa: E731
-            self.answered.set()
-        elif address is not None:
-            make = lambda: _connected(address, limit)  # noqa: E731
-        else:
-            make = self._started
+        call, limit = self._call, self._call.options.time_limit_s
+        if call.client is not None:
+            leave_worker()
+        own, sure = call.has_own_cluster, self._is_sure()
+        # What can fail is looked at before anything starts, what cannot meanwhile, or,
+        # as it may take a second, when there is a tree: there may be no time for one.
+        if self._here or (own and not sure):
+            self._choose_engine()
         with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
-            self._starting = pool.submit(lambda: stack.enter_context(make()))
+            self._starting = pool.submit(lambda: stack.enter_context(self._client()))
             try:
-                if self._here or (call.has_own_cluster and not short):
+                if own and sure and (limit is None or limit > SHORT_S):
                     self._choose_engine()
-                yield self
+                yield
             finally:
                 self.answered.set()
                 self.unwanted.set()
                 wait([self._starting])  # to be left, it must have been entered
 
     @contextmanager
-    def _started(self) -> Iterator[Any]:
-        """Start a cluster of the call's own."""
+    def _client(self) -> Iterator[Any]:
+        """Give the client of the call, of the scheduler it names, or of its cluster."""
         call = self._call
-        options, limit = call.options, call.options.time_limit_s
-        end = math.inf if limit is None else call.began + limit
-        if limit is not None and limit <= SHORT_S:
+        address, limit = call.options.scheduler, call.options.time_limit_s
+        if call.client is not None or call.in_process:
+            yield call.client
+            return
+        if address is not None or (limit is not None and limit <= SHORT_S):
             self.answered.wait(HEAD_START_S)
+        with self._own(limit) if address is None else _connected(address, limit) as one:
+            yield one
+
+    @contextmanager
+    def _own(self, limit: float | None) -> Iterator[Any]:
+        """Start a cluster of the call's own."""
+        call, options = self._call, self._call.options
+        end = math.inf if limit is None else call.began + limit
         if end - time.monotonic() < LEAST_START_S and not call.is_always_opened:
             self.unwanted.wait()
             raise ClusterError("expected time for a cluster to start in, got none")
@@ -117,6 +125,18 @@ class Cluster:
             launched=lambda: self.answered.wait(HEAD_START_S),
         ) as (_, client):
             yield client
+
+    def _is_sure(self) -> bool:
+        """Whether the engine can run here, as far as a look of milliseconds can tell.
+
+        Importing CuPy takes a second, in which the workers do so, too.
+        """
+        from dpbb.cluster.worker.gpus import gpus_for
+
+        engine = self._call.options.engine
+        if engine is EngineName.GPU:
+            return bool(gpus_for("gpu", self._call.problem, self._warm_up_tree()))
+        return engine in (EngineName.AUTO, EngineName.CPU)
 
     def _choose_engine(self) -> None:
         """Fail now, not after the heuristics, when the engine cannot run here."""
@@ -221,7 +241,8 @@ class Cluster:
 
         ``make_result``: makes the user's of its outcome; see ``Run``.
         """
-        options, saved = self._call.options, tree.plan.saved
+        call, saved = self._call, tree.plan.saved
+        options = call.options
         if self._here:
             from dpbb.solving.here import RunHere
 
@@ -233,8 +254,19 @@ class Cluster:
         path = options.optima_file
         return submit_run(
             self._starting.result(),
-            self._with_local_path(tree.spec),
+            tree.spec,
             make_result=make_result,
-            optima_file=None if path is None else OptimaFile(Path(path), tree.spec.problem),
-            saved=saved,
+            optima_file=None if path is None else OptimaFile(Path(path), call.problem),
+            saved=None if saved is None else to_bytes(saved),
         )
+
+
+@contextmanager
+def _connected(address: str, limit: float | None) -> Iterator[Any]:
+    """Connect to a cluster; its page is there from now on, before the first run."""
+    from dpbb.cluster.client.connect import connect
+    from dpbb.cluster.client.open import ensure_plugin
+
+    with connect(address, limit) as client:
+        client.sync(ensure_plugin, client)
+        yield client

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.options import kinds
-from dpbb.result import ProvedBound, Result
+from dpbb.result import ProvedBound, Totals
 
 FACTOR = 8.0
 """How many times larger than the last the next tree is to be."""
@@ -105,32 +105,8 @@ def next_width(width: int, before: int, nodes: int) -> int:
     return max(1, min(most, wanted))
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """Sums over the earlier trees of a call; the fields are those of ``Result``."""
-
-    decomposed: int = 0
-    leaves: int = 0
-    units: int = 0
-    donations: int = 0
-    requeues: int = 0
-    tree_seconds: float = 0.0
-    explore_seconds: float = 0.0
-    gpu_seconds: float = 0.0
-    energy_j: float | None = None
-
-    @classmethod
-    def of(cls, result: Result) -> Earlier:
-        """Return the sums of a result, which has those before it already."""
-        return cls(**{one.name: getattr(result, one.name) for one in fields(cls)})
-
-    def added_to(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values of a result with these added; None is what nobody knows."""
-        mine = asdict(self)
-        return {
-            name: value if mine.get(name) is None else mine[name] + (value or 0)
-            for name, value in known.items()
-        }
+NOTHING = Totals()
+"""What the trees before the first one took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +125,7 @@ class Below:
 
     step: Step
     bounds: tuple[ProvedBound, ...] = ()
-    earlier: Earlier = Earlier()
+    earlier: Totals = NOTHING
 
     def shown_on(self, snapshot: Snapshot) -> Snapshot:
         """Return the state of a tree with the nodes of those before it."""
@@ -183,13 +159,13 @@ class Below:
         )
 
 
-def earlier_of(request: Mapping[str, Any]) -> Earlier:
+def earlier_of(request: Mapping[str, Any]) -> Totals:
     """Return the sums that a run's request has; nothing where no call opened it.
 
     OptionError: what it has are no such sums.
     """
     found = request.get("earlier")
     if found is None:
-        return Earlier()
-    made: Earlier = kinds.record(Earlier).check(found, "earlier")
+        return NOTHING
+    made: Totals = kinds.record(Totals).check(found, "earlier")
     return made

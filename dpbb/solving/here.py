@@ -7,7 +7,6 @@ of Dask there are a thread and function calls.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from threading import RLock, Thread
@@ -22,7 +21,7 @@ from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.engines.base import Device
 from dpbb.errors import ClusterError
-from dpbb.result import Result, Termination
+from dpbb.result import Termination
 
 SEAT = SeatId("here")
 FOR_EVER_S = 1e9
@@ -34,23 +33,27 @@ END_S = 0.25
 class RunHere:
     """As much of a ``Run`` as ``solve`` needs, without a cluster.
 
-    ``spec``: what to explore; its engine is one for cores.
+    Parameters
+    ----------
+    spec
+        What to explore; its engine is one for cores.
+    saved
+        The state that it goes on from.
 
-    ``control``: hints to the seat.
+    Attributes
+    ----------
+    control
+        Hints to the seat.
     """
 
     dashboard: str | None = None
+    n_written: int | None = None
 
     def __init__(
-        self,
-        spec: RunSpec,
-        threads: int,
-        make_result: Callable[[Outcome], Result],
-        saved: Checkpoint | None = None,
+        self, spec: RunSpec, threads: int, saved: Checkpoint | None = None
     ) -> None:
         # nobody else could take over what the only seat is silent about
         self._spec = spec = replace(spec, lease_timeout_s=FOR_EVER_S)
-        self._make_result = make_result
         self._coordinator = Coordinator(spec, now=time.monotonic(), saved=saved)
         self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))
         self._lock = RLock()  # the coordinator: the caller's thread and the seat's
@@ -58,26 +61,13 @@ class RunHere:
         self._exploring: Future[None] = Future()
         Thread(target=self._run, name="dpbb-here", daemon=True).start()
 
-    def __enter__(self) -> RunHere:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.stop()
-        while not self._over(END_S):
-            pass
-        self._sessions.close()
-
-    def stream(self, interval_s: float) -> Iterator[Snapshot]:
-        """Snapshots at intervals, and a last one at the end."""
-        while not self._over(interval_s):
-            with self._lock:
-                snapshot = self._coordinator.snapshot(time.monotonic())
-            yield snapshot
-        if wait([self._exploring], END_S).done:
+    def poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+        """Wait so long for the end; see ``Run.poll``."""
+        finished = self._over(timeout)
+        if finished and wait([self._exploring], END_S).done:
             self._exploring.result()
         with self._lock:
-            snapshot = self._coordinator.snapshot(time.monotonic())
-        yield snapshot
+            return version + 1, finished, self._coordinator.snapshot(time.monotonic())
 
     def _over(self, most_s: float) -> bool:
         """Wait so long for the end, and look at the limits, as the seat may compile."""
@@ -103,9 +93,12 @@ class RunHere:
             raise ClusterError(outcome.error)
         return outcome
 
-    def result(self) -> Result:
-        """Return the result of the run."""
-        return self._make_result(self.outcome())
+    def close(self, *, keep: bool = False) -> None:
+        """End the run, of which nothing is kept."""
+        self.stop()
+        while not self._over(END_S):
+            pass
+        self._sessions.close()
 
     # -- the seat -------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.client.which import which_cluster
+from dpbb.cluster.client.which import leave_worker, which_cluster
 from dpbb.errors import Interrupted, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.heuristics import DEVICES
@@ -20,6 +20,7 @@ from dpbb.result import Termination
 from dpbb.solving.arguments import check_client, check_fit, numbered, shown_by, style_of
 from dpbb.solving.interrupt import interruptible
 from dpbb.solving.plan import Plan
+from dpbb.solving.results import result_without_tree
 from dpbb.solving.start import searched
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ def heuristic(
         if which.why:
             shown.note(f"cluster {which}")
         client = which.client
+        if client is not None:
+            leave_worker()
         if which.scheduler is not None:
             from dpbb.cluster.client.connect import connect
 
@@ -180,7 +183,7 @@ def heuristic(
             end = Termination.EXHAUSTED
         elif stops():
             end = Termination.STOPPED
-        result = plan.result_without_tree(end)
+        result = result_without_tree(plan, end)
         shown.done(result)
         if interrupted():
             raise Interrupted(result)

@@ -19,7 +19,7 @@ from dpbb.errors import OptionError
 from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning, kinds
 from dpbb.problem import Problem
 from dpbb.result import Improvement, ProvedBound, Result, Status, Termination
-from dpbb.solving.from_below import Below, Earlier
+from dpbb.solving.from_below import Below
 from dpbb.tree.branching import tree_of
 
 _COST = kinds.whole(-kinds.LARGEST)
@@ -142,7 +142,7 @@ class Plan:
 
     def opened(self, now: float) -> float:
         """When the run was opened, if it is opened now: as if never interrupted."""
-        return now if self.saved is None else now - self.saved.seconds
+        return now if self.saved is None else now - self.saved.totals.seconds
 
     def spec(
         self, now: float, engine: str | None = None, run_id: RunId | None = None
@@ -285,14 +285,13 @@ class Plan:
             )
         if not follows:
             return None
-        decomposed = outcome.counters.decomposed
         step = below.step.after(
-            ub, exhausted=outcome.exhausted, decomposed=decomposed
+            ub, exhausted=outcome.exhausted, decomposed=outcome.totals.decomposed
         )
         plan = replace(
             self,
             saved=None,
-            below=Below(step, result.bounds, Earlier.of(result)),
+            below=Below(step, result.bounds, below.earlier.plus(outcome.totals)),
             trajectory=result.trajectory,
         )
         if outcome.value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -27,16 +27,9 @@ from dpbb.problem import (
 from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
-from dpbb.result import Proof, ProvedBound, Result, Status, Termination
+from dpbb.result import Proof, ProvedBound, Result, Status, Termination, Totals
 from dpbb.solving.plan import Plan
 from dpbb.text.labels import names_of
-
-OF_TREES = (
-    *("decomposed", "leaves", "tree_seconds", "explore_seconds", "gpu_seconds"),
-    *("energy_j", "seats", "engine", "units", "donations", "requeues"),
-    "certificate",
-)
-"""Fields of a result that say what trees were explored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +66,12 @@ def result_of(
     for step in outcome.trajectory:
         if not trajectory or step.value < trajectory[-1].value:
             trajectory.append(replace(step, seconds=step.seconds + before_s))
-    known: dict[str, Any] = {
-        "decomposed": outcome.counters.decomposed,
-        "leaves": outcome.counters.leaves,
-        "tree_seconds": outcome.seconds,
-        "explore_seconds": outcome.explore_s,
-        "gpu_seconds": outcome.gpu_s,
-        "energy_j": outcome.energy_j,
-        "seats": outcome.seats,
-        "engine": engine,
-        "units": outcome.units,
-        "donations": outcome.donations,
-        "requeues": outcome.requeues,
-        "bounds": plan.bounds,
-    }
-    if plan.below is not None:
-        if outcome.exhausted:
-            proved = ProvedBound(
-                outcome.seconds + before_s, outcome.lower_bound, known["decomposed"]
-            )
-            known["bounds"] = (*plan.bounds, proved)
-        known = plan.below.earlier.added_to(known)
+    below, bounds, totals = plan.below, plan.bounds, outcome.totals
+    if below is not None and outcome.exhausted:
+        seconds = totals.seconds + before_s
+        proved = ProvedBound(seconds, outcome.lower_bound, totals.decomposed)
+        bounds = (*bounds, proved)
+    known: dict[str, Any] = {"seats": outcome.seats, "engine": engine}
     makespan, permutation = outcome.value, outcome.permutation
     optima = None if outcome.optima is None else outcome.optima.permutations
     bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
@@ -119,7 +97,9 @@ def result_of(
         outcome.termination,
         proof,
         bound,
-        seconds=outcome.seconds + before_s,
+        seconds=totals.seconds + before_s,
+        totals=totals if below is None else below.earlier.plus(totals),
+        bounds=bounds,
         **known,
     )
 
@@ -131,14 +111,23 @@ def result_without_tree(
 
     ``before``: the result of the last tree from below, if there was one.
     """
-    known: dict[str, Any] = {"bounds": plan.bounds}
+    known: dict[str, Any] = {}
     if before is not None:
-        known |= {name: getattr(before, name) for name in OF_TREES}
+        names = ("seats", "engine", "certificate")
+        known = {name: getattr(before, name) for name in names}
     if plan.options.all_optima:
         known |= {"optima": (), "n_optima": 0}
     seconds = time.monotonic() - plan.began
-    bound, proof = plan.lower_bound, _proof_of_bound(plan)
-    return _result(plan, termination, proof, bound, seconds=seconds, **known)
+    return _result(
+        plan,
+        termination,
+        _proof_of_bound(plan),
+        plan.lower_bound,
+        seconds=seconds,
+        totals=Totals() if plan.below is None else plan.below.earlier,
+        bounds=plan.bounds,
+        **known,
+    )
 
 
 def _proof_of_bound(plan: Plan) -> Proof:
@@ -147,9 +136,18 @@ def _proof_of_bound(plan: Plan) -> Proof:
 
 
 def _result(
-    plan: Plan, termination: Termination, proof: Proof, lower_bound: int, **known: Any
+    plan: Plan,
+    termination: Termination,
+    proof: Proof,
+    lower_bound: int,
+    *,
+    seconds: float,
+    totals: Totals,
+    **known: Any,
 ) -> Result:
     """Return the result with the schedule of a plan."""
+    took = asdict(totals)
+    took["tree_seconds"], took["seconds"] = took["seconds"], seconds
     problem, permutation = plan.problem, plan.permutation
     if plan.makespan is not None:
         lower_bound = min(lower_bound, plan.makespan)
@@ -179,6 +177,7 @@ def _result(
         names=names_of(problem),
         operations=operations,
         objective=objective_of(problem),
+        **took,
         **known,
     )
 

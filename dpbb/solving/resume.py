@@ -1,100 +1,76 @@
 """From a checkpoint to a run that goes on: which options may change, and which not."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpbb.cluster.client.optima_file import OptimaFile
-from dpbb.cluster.storage.checkpoint_folder import (
-    folder_of,
-    load_checkpoint,
-    resumed_id,
-)
+from dpbb.cluster.client.which import placed
+from dpbb.cluster.storage.checkpoint_folder import folder_of, load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
-from dpbb.coordination.format import to_bytes
-from dpbb.coordination.messages import RunSpec
 from dpbb.errors import CheckpointError, OptionError
-from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
+from dpbb.flowshop.family import read_problem
+from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy
 from dpbb.options.rows import Resumed
 from dpbb.problem import Problem, root_bound
-from dpbb.result import Result
-from dpbb.solving.arguments import numbered
-from dpbb.solving.call import Call
-from dpbb.solving.earlier import Earlier
+from dpbb.progress import Progress
+from dpbb.result import Totals
+from dpbb.solving.arguments import (
+    Call,
+    check_client,
+    check_engine,
+    numbered,
+    shown_by,
+    style_of,
+)
+from dpbb.solving.from_below import earlier_of
 from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable
 
 
-@dataclass(slots=True)
-class ResumedCall(Call):
-    """A call of ``resume``."""
+def checked_resume(
+    source: str | Path,
+    client: Any,
+    problem: Problem[Any] | None,
+    changes: dict[str, Any],
+    progress: Progress | str | None,
+    should_stop: Callable[[], bool],
+) -> Call:
+    """Read a checkpoint, and check everything before anything is started."""
+    began = time.monotonic()
+    problem = None if problem is None else read_problem(problem)
+    saved, options = read_saved(source, problem, {**changes, **style_of(progress)})
+    check_client(client, options)
+    check_engine(options)
+    client, options, where = placed(client, options)
+    shown = shown_by(progress, options)
+    if where:
+        shown.note(where)
+    spec = saved.spec
+    return Call(
+        spec.problem, spec.instance, options, shown, should_stop, began, client,
+        saved=saved,
+    )  # fmt: skip
 
-    saved: Checkpoint | None = None
 
-    def plan(self) -> Plan:
-        """Return the plan of the run as it was; no heuristics."""
-        saved = self._saved
-        plan = plan_before(saved, self.options)
-        if saved.spec.certificate and self.options.certificate is None:
-            self.progress.note("no certificate: name a file again (certificate)")
-        if saved.first_optimum and self.options.optima_file is None:
-            self.progress.note(
-                f"the first {saved.first_optimum:,} optimal permutations are in the "
-                "run's file alone: name it again (optima_file)"
-            )
-        sums = sums_of(saved)
-        self.progress.note(
-            f"resumed after {sums['seconds']:.0f} s: {len(saved.units)} units, "
-            f"{sums['decomposed'] + sums['leaves']:,} nodes so far"
+def plan_of_saved(call: Call, saved: Checkpoint) -> Plan:
+    """Return the plan of a run that goes on, as it was; no heuristics."""
+    plan = replace(plan_before(saved, call.options), saved=saved, resumed=call.began)
+    note = call.progress.note
+    if saved.spec.certificate and call.options.certificate is None:
+        note("no certificate: name a file again (certificate)")
+    if saved.first_optimum and call.options.optima_file is None:
+        note(
+            f"the first {saved.first_optimum:,} optimal permutations are in the run's "
+            "file alone: name it again (optima_file)"
         )
-        return replace(plan, resumed=self.began)
-
-    def opened(self, plan: Plan, now: float) -> float:
-        """See ``Call.opened``: as if the run had never been interrupted."""
-        return now if self.run_ids else now - self._saved.totals.seconds
-
-    def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
-        """Return the run that goes on, and its state."""
-        if self.run_ids:  # another tree, from below
-            return Call.spec(self, plan, now, engine)
-        saved, options = self._saved, self.options
-        ub = saved.ub
-        if options.upper_bound is not None:
-            ub = options.upper_bound + options.all_optima
-        if ub > saved.ub:
-            raise OptionError(
-                f"upper_bound: expected at most {saved.ub - options.all_optima}, which "
-                f"the run has reached already, got {options.upper_bound}"
-            )
-        spec = replace(
-            saved.spec,
-            run_id=resumed_id(saved.spec.run_id),
-            options=self.run_options(plan),
-            tuning=Tuning.of(options),
-            engine=engine,
-            upper_bound=min(saved.cutoff, ub),
-            permutation=options.initial,
-            time_limit_s=plan.seconds_left(now),
-            request=plan.to_request(self.opened(plan, now)),
-        )
-        return spec, to_bytes(saved)
-
-    @property
-    def may_end_early(self) -> bool:
-        """A run that goes on is opened whatever its limit."""
-        return False
-
-    def early(self, plan: Plan) -> Result | None:
-        """Nothing ends a run before it goes on; see ``Call.early``."""
-        return Call.early(self, plan) if self.run_ids else None
-
-    @property
-    def _saved(self) -> Checkpoint:
-        if self.saved is None:
-            raise ValueError("expected a checkpoint")
-        return self.saved
+    note(
+        f"resumed after {seconds_of(saved):.0f} s: {len(saved.units)} units, "
+        f"{totals_of(saved).nodes:,} nodes so far"
+    )
+    return plan
 
 
 def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
@@ -159,11 +135,10 @@ def seconds_of(saved: Checkpoint) -> float:
     return before + saved.totals.seconds
 
 
-def sums_of(saved: Checkpoint) -> dict[str, Any]:
-    """Return what the call took so far, by the names of ``Result``."""
-    last = asdict(saved.totals)
-    earlier = Earlier.of_request(saved.spec.request)
-    return {**earlier.added_to(last), "seconds": seconds_of(saved)}
+def totals_of(saved: Checkpoint) -> Totals:
+    """Return what the call took so far: all its trees, and the heuristics before."""
+    totals = earlier_of(saved.spec.request).plus(saved.totals)
+    return replace(totals, seconds=seconds_of(saved))
 
 
 def strategy_before(saved: Checkpoint) -> Strategy:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.cluster.client.connect import connect
-from dpbb.cluster.client.which import which_cluster
+from dpbb.cluster.client.which import leave_worker, which_cluster
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.spread import n_tasks, results
 from dpbb.flowshop.heuristics.tabu.search import (
@@ -113,6 +113,8 @@ def tabu_search(
     with ExitStack() as stack:
         if client is None:
             client = stack.enter_context(connect(str(which.scheduler)))
+        else:
+            leave_worker()
         parts = np.array_split(
             starts, min(len(starts), n_tasks(client, per_thread=device != "gpu"))
         )

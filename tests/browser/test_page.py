@@ -10,7 +10,7 @@ from dpbb.cluster.client.open import ensure_plugin, submit_run
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.result import Termination
 from tests.browser import support
-from tests.cluster.support import HUGE, as_is, spec_of
+from tests.cluster.support import HUGE, spec_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -60,7 +60,6 @@ def huge_run(client, **options):
     return submit_run(
         client,
         spec_of(*HUGE, permutation=permutation, checkpoint_interval_s=1.0, **options),
-        make_result=as_is,
     )
 
 
@@ -136,7 +135,7 @@ def test_a_command_may_be_given_again(client, page, tmp_path):
     """Bokeh sends no data that are those of before."""
     options = {"checkpoint_interval_s": 600.0, "checkpoint": str(tmp_path / "saved")}
     spec = spec_of(*HUGE, permutation=tuple(range(50)), **options)
-    with submit_run(client, spec, make_result=as_is) as run:
+    with submit_run(client, spec) as run:
         page.goto(support.page_address(client) + f"?run={run.run_id}")
         page.locator("#dpbb-status", has_text="running").wait_for()
         for written in (1, 2):
@@ -150,7 +149,7 @@ def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
     page.goto(support.page_address(client) + "?theme=dark")
     spec = spec_of("ta016", 1397, permutation=tuple(range(20)))
     spec = replace(spec, upper_bound=None)
-    with submit_run(client, spec, make_result=as_is) as run:
+    with submit_run(client, spec) as run:
         outcome = run.result()
     page.locator("#dpbb-status", has_text="optimal, proved").wait_for()
     gap = page.locator("#dpbb-status .tile", has_text="gap").locator("b")

@@ -82,14 +82,9 @@ def permutations_of(path):
     return set(lines)
 
 
-def as_is(outcome):
-    """``make_result`` for tests that look at the outcome."""
-    return outcome
-
-
 def submit(client, spec, **options):
     """A run whose result is its outcome; awaitable if the client is asynchronous."""
-    return submit_run(client, spec, make_result=as_is, **options)
+    return submit_run(client, spec, **options)
 
 
 @contextmanager

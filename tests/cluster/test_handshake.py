@@ -14,7 +14,7 @@ from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.worker import loader
 from dpbb.cluster.worker import plugin as worker_plugin
 from dpbb.errors import ClusterError
-from tests.cluster.support import SMALL, as_is, counts, spec_of, until
+from tests.cluster.support import SMALL, counts, spec_of, until
 
 pytestmark = pytest.mark.cluster
 
@@ -22,7 +22,7 @@ ONE = [("127.0.0.1", 1)]
 
 
 async def submit(client):
-    return await opening.submit_run(client, spec_of(*SMALL[:2]), make_result=as_is)
+    return await opening.submit_run(client, spec_of(*SMALL[:2]))
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)

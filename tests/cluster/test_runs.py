@@ -25,7 +25,6 @@ from tests.cluster.support import (
     SMALL,
     BrokenFlowShop,
     SlowFlowShop,
-    as_is,
     counts,
     in_task,
     spec_of,
@@ -161,11 +160,11 @@ async def test_run_outlives_its_client(c, s, a):
     instance, ub, *golden = LARGE
     async with Client(s.address, asynchronous=True) as other:
         run_id = (await submit(other, spec_of(instance, ub))).run_id
-    run = Run(c, run_id, as_is)
+    run = Run(c, run_id)
     assert counts(await run.result()) == tuple(golden)
     await run.close()
     with pytest.raises(ClusterError, match="expected a run of this cluster"):
-        await Run(c, run_id, as_is).snapshot()
+        await Run(c, run_id).snapshot()
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)

@@ -13,7 +13,6 @@ from tests.cluster.support import (
     HUGE,
     MIDDLE,
     SMALL,
-    as_is,
     in_process_cluster,
     spec_of,
     submit,
@@ -139,7 +138,7 @@ def test_a_run_that_nobody_can_ask_about():
         dashboard_link="",
         sync=lost,
     )
-    run = Run(client, "abc", as_is)
+    run = Run(client, "abc")
     assert run.dashboard is None
     assert "the scheduler is gone" in run._repr_html_()
     client.status = "closed"

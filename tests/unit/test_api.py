@@ -219,7 +219,7 @@ def test_what_a_run_is_told_is_checked(client):
 
 
 def test_closed_client_is_refused_before_the_heuristics(client, monkeypatch):
-    monkeypatch.setattr("dpbb.solving.call.make_plan", None)
+    monkeypatch.setattr("dpbb.solving.exploring.make_plan", None)
     with Client(client.scheduler.address, set_as_default=False) as closed:
         pass
     for call in (
@@ -249,7 +249,7 @@ def test_files_that_cannot_be_written_are_refused_at_once(
     tmp_path, monkeypatch, option
 ):
     """Not after the heuristics, and the start of a cluster."""
-    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    monkeypatch.setattr("dpbb.solving.cluster.Cluster.entered", None)
     path = tmp_path / "none" / "file"
     for call in (dpbb.solve, dpbb.submit):
         with pytest.raises(OptionError, match=f"{option}: expected a file"):
@@ -259,7 +259,7 @@ def test_files_that_cannot_be_written_are_refused_at_once(
 def test_a_folder_of_checkpoints_is_looked_at_before_the_heuristics(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    monkeypatch.setattr("dpbb.solving.cluster.Cluster.entered", None)
     (tmp_path / "file").touch()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "checkpoint-000001.dpbb").touch()
@@ -273,7 +273,7 @@ def test_a_folder_of_checkpoints_is_looked_at_before_the_heuristics(
 
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
 def test_a_path_that_no_file_system_takes_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    monkeypatch.setattr("dpbb.solving.cluster.Cluster.entered", None)
     with pytest.raises(CheckpointError, match="cannot write to"):
         dpbb.solve(SHOP, checkpoint=str(tmp_path / name))
     assert not [*tmp_path.iterdir()]
@@ -281,7 +281,7 @@ def test_a_path_that_no_file_system_takes_is_refused(tmp_path, monkeypatch, name
 
 def test_a_store_is_not_connected_to_before_the_run(monkeypatch):
     """Some connect at once, and hang."""
-    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    monkeypatch.setattr("dpbb.solving.cluster.Cluster.entered", None)
     monkeypatch.setattr("fsspec.core.url_to_fs", lambda *_, **__: pytest.fail("asked"))
     with pytest.raises(TypeError):  # there is no client here
         dpbb.solve(SHOP, checkpoint="memory://somewhere")

@@ -12,23 +12,21 @@ from distributed.protocol import pickle
 
 import dpbb
 from dpbb.cluster.client.optima_file import OptimaFile
-from dpbb.cluster.client.run import Run
+from dpbb.cluster.client.run import MakeResult, Run, as_it_is
 from dpbb.cluster.client.scheduler_calls import check_open, needing
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, OptionError
-from dpbb.result import Result
 
 
 def submit_run(
     client: Client,
     spec: RunSpec,
     *,
-    make_result: Callable[[Outcome], Result],
+    make_result: MakeResult = as_it_is,
     optima_file: OptimaFile | None = None,
     saved: bytes | None = None,
 ) -> Any:
@@ -40,6 +38,8 @@ def submit_run(
         Of the cluster; blocking or asynchronous.
     spec
         The run. It starts as soon as there is a worker.
+    make_result
+        See ``Run``.
     optima_file
         With ``all_optima``: where to write the optimal permutations.
     saved
@@ -71,7 +71,7 @@ def submit_run(
             try:
                 await run._write_optima(optima_file)
             except BaseException:
-                await run._close()
+                await run._close(keep=False)
                 raise
         return run
 
@@ -97,7 +97,7 @@ async def _list_runs(client: Any) -> list[Snapshot]:
 def attach_run(
     client: Client,
     run_id: str,
-    make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+    make_result: Callable[[RunSpec, float], MakeResult],
     optima_file: Path | None = None,
 ) -> Any:
     """Find a run by its name, or by what its name begins with.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
+import logging
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -20,35 +20,47 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
 
 from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
 from dpbb.cluster.client.scheduler_calls import POLL_S, SchedulerCalls
-from dpbb.cluster.client.stream import (
-    STREAM_S,
-    Callback,
-    Callbacks,
-    Display,
-    SnapshotStream,
-    state_html,
-)
+from dpbb.cluster.client.stream import Callback, Callbacks, SnapshotStream
 from dpbb.cluster.internals import is_asynchronous
+from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.errors import ClusterError, InvariantError, UnwrittenError
-from dpbb.options import kinds
+from dpbb.errors import ClusterError, InvariantError
+from dpbb.options import SolveOptions, kinds
 from dpbb.options.permutations import check_permutation
-from dpbb.progress import Progress
-from dpbb.result import Result
+from dpbb.progress import Progress, make_progress, show
+from dpbb.progress.notebook import snapshot_html
+from dpbb.text import markup
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from dpbb.coordination.messages import RunId
-    from dpbb.coordination.outcome import Outcome
+    from dpbb.result import Result
+
+logger = logging.getLogger(__name__)
+
+STREAM_S = 0.5
+"""Seconds between snapshots when nothing changes."""
+
+REPR_TIMEOUT_S = 3.0
+"""A notebook's cell does not wait longer for a scheduler that does not answer."""
+
+MakeResult = Callable[[Outcome, int | None], Any]
+"""Makes the user's result of an outcome, and of how many optimal permutations were
+written to a file; None: none were."""
+
+
+def as_it_is(outcome: Outcome, _n_written: int | None) -> Outcome:
+    """Make nothing of an outcome."""
+    return outcome
 
 
 def page_address(link: str) -> str:
@@ -65,6 +77,8 @@ class Run:
 
     Parameters
     ----------
+    make_result
+        What ``result`` gives; default: the outcome.
     attached
         Somebody else opened the run: closing the handle leaves it alone.
     page
@@ -75,7 +89,7 @@ class Run:
         self,
         client: Client,
         run_id: RunId,
-        make_result: Callable[[Outcome], Result],
+        make_result: MakeResult = as_it_is,
         *,
         attached: bool = False,
         page: bool = True,
@@ -88,14 +102,12 @@ class Run:
         self._calls = SchedulerCalls(client, run_id)
         # in the client's loop ``client.asynchronous`` is always true
         in_thread = not is_asynchronous(self._client)
-        self._callbacks = Callbacks(self._calls.watch, in_thread=in_thread)
+        self._callbacks = Callbacks(self._calls.poll, in_thread=in_thread)
         self._writer: OptimaWriter | None = None
         self._outcome: Outcome | None = None
-        self._ended = 0.0  # when, by this process's clock, once it is known
-        self._made: Result | None = None
+        self._made: Any = None
         self._error: ClusterError | InvariantError | None = None
         self._closed = False
-        self._kept = False  # by the scheduler, for whoever asks later
         self._on_close: list[Callable[[], object]] = []
 
     @property
@@ -109,7 +121,18 @@ class Run:
         return f"<Run {self.run_id} on {self._client}>"
 
     def _repr_html_(self) -> str:
-        return state_html(self._client, self._calls, self.run_id, self.dashboard)
+        client, page = self._client, self.dashboard
+        why = "nothing is known of it yet"
+        if client.status != "running":
+            why, page = "its client is closed", None
+        elif not client.asynchronous:  # a representation cannot be awaited
+            try:
+                client.sync(self._calls.snapshot, callback_timeout=REPR_TIMEOUT_S)
+            except (ClusterError, TimeoutError) as error:
+                why = str(error) or "the scheduler does not answer"
+        if self._calls.last is not None:
+            return snapshot_html(self._calls.last, dashboard=page)
+        return markup.card(self.run_id, why, [])
 
     # -- waiting and results ------------------------------------------------------
 
@@ -145,9 +168,24 @@ class Run:
         """As ``result``, before it is made into the user's."""
         return self._sync(self._get_outcome, timeout)
 
+    @property
+    def n_written(self) -> int | None:
+        """Optimal permutations in the run's file so far; None: it has none."""
+        return None if self._writer is None else self._writer.file.count
+
     def snapshot(self) -> Snapshot:
         """Return the state of the run now."""
         return self._sync(self._calls.snapshot)
+
+    def poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+        """Wait for a change since a version (first -1), or so many seconds.
+
+        Returns
+        -------
+        int, bool, Snapshot
+            The version from now on, whether the run is over, and its state.
+        """
+        return self._sync(self._calls.poll, version, timeout)
 
     # -- steering -------------------------------------------------------------------
 
@@ -220,8 +258,8 @@ class Run:
         lower bound, and a last one at the end.
         """
         return SnapshotStream(
-            lambda *args: self._sync(self._calls.watch, *args),
-            lambda *args: self._in_loop(self._calls.watch(*args)),
+            self.poll,
+            lambda *args: self._in_loop(self._calls.poll(*args)),
             kinds.number(least=0).check(interval_s, "interval_s"),
         )
 
@@ -245,26 +283,62 @@ class Run:
             Awaitable if the client is asynchronous. Without ``block`` the thread, or
             the task, that shows the run.
         """
-        display = Display(progress, self.stream(STREAM_S), self.result, self.dashboard)
+        if not isinstance(progress, Progress):
+            chosen = SolveOptions.from_mapping({"progress": progress})
+            progress = make_progress(chosen.progress)
+        if self.dashboard is not None:
+            progress.note(f"dashboard {self.dashboard}")
         if self._client.asynchronous:
-            return display.show_async(block=block)
-        return display.show() if block else display.show_in_thread()
+            showing = self._show_here(progress)
+            return showing if block else asyncio.ensure_future(showing)
+        if block:
+            return self._show(progress)
+        name = "dpbb-watch"
+        thread = Thread(
+            target=self._show_quietly, args=[progress], name=name, daemon=True
+        )
+        thread.start()
+        return thread
+
+    def _show(self, progress: Progress) -> None:
+        with contextlib.closing(progress):
+            show(self.stream(STREAM_S), progress)
+            progress.done(self.result())
+
+    def _show_quietly(self, progress: Progress) -> None:
+        """Show it in a thread, where nobody would catch what is raised."""
+        try:
+            self._show(progress)
+        except ClusterError as error:  # such as that the handle was closed meanwhile
+            logger.debug("a run is watched no more: %s", error)
+
+    async def _show_here(self, progress: Progress) -> None:
+        with contextlib.closing(progress):
+            async for snapshot in self.stream(STREAM_S):
+                progress.update(snapshot)
+            progress.finish(snapshot)
+            progress.done(await self._result(None))
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Have a function called at the end of ``close``, such as to end a cluster."""
         self._on_close.append(kinds.FUNCTION.check(callback, "callback"))
 
-    def close(self) -> Any:
+    def close(self, *, keep: bool = False) -> Any:
         """Stop the run if it goes on, and forget it on the scheduler.
 
         A handle that was attached to the run only lets go of it.
+
+        Parameters
+        ----------
+        keep
+            Do not have the scheduler forget it: ``dpbb.runs`` lists it.
         """
         if self._client.asynchronous:
-            return self._close_all()
+            return self._close_all(keep=keep)
         try:
             # Without its loop, which ended with client and cluster, nothing is open.
             if not self._client.loop.asyncio_loop.is_closed():
-                self._client.sync(self._close)
+                self._client.sync(self._close, keep)
         finally:
             self._call_on_close()
         return None
@@ -291,15 +365,13 @@ class Run:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        self._kept = error is not None
-        self.close()
+        self.close(keep=error is not None)
 
     async def __aenter__(self) -> Run:
         return self
 
     async def __aexit__(self, error: object, *_: object) -> None:
-        self._kept = error is not None
-        await self._close_all()
+        await self._close_all(keep=error is not None)
 
     # -- inside: coroutines in the client's loop ------------------------------------
 
@@ -352,32 +424,16 @@ class Run:
                 kind = InvariantError if answer["broken"] else ClusterError
                 self._error = kind(f"run {self.run_id} failed: {outcome.error}")
                 raise self._error
-            self._ended = time.monotonic() - answer["ended_ago_s"]
             self._outcome = outcome
         return self._outcome
 
-    async def _result(self, timeout: float | None) -> Result:
+    async def _result(self, timeout: float | None) -> Any:
         outcome = await self._get_outcome(timeout)
         if self._made is None:
-            late_s = time.monotonic() - self._ended
-            try:
-                self._made = self._completed(self._make_result(outcome), late_s)
-            except UnwrittenError as error:
-                error.result = self._completed(error.result, late_s)
-                raise
+            self._made = self._make_result(outcome, self.n_written)
         return self._made
 
-    def _completed(self, made: Result, late_s: float) -> Result:
-        """Return a result that was made so late with what this handle knows."""
-        if not isinstance(made, Result):
-            return made
-        return replace(
-            made,
-            seconds=max(0.0, made.seconds - late_s),  # it may be the next morning
-            n_optima_written=None if self._writer is None else self._writer.file.count,
-        )
-
-    async def _close(self) -> None:
+    async def _close(self, keep: bool) -> None:
         if self._closed:
             return
         self._closed = True
@@ -389,15 +445,15 @@ class Run:
                 if not await self._wait(0.0):
                     await self._calls.call("stop")
                     await self._wait(None)
-                if not self._kept:
+                if not keep:
                     await self._calls.call("discard")
         finally:  # the file of a run that has just been stopped is written to its end
             if self._writer is not None:
                 await self._writer.cancel(self.run_id)
 
-    async def _close_all(self) -> None:
+    async def _close_all(self, *, keep: bool) -> None:
         try:
-            await self._in_loop(self._close())
+            await self._in_loop(self._close(keep))
         finally:  # in a thread: a cluster cannot be closed from its own loop
             await asyncio.to_thread(self._call_on_close)
 

@@ -79,7 +79,7 @@ class SchedulerCalls:
             method = getattr(scheduler, f"dpbb_{name}")
             return raised(await method(run_id=self._run_id, **message))
 
-    async def watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+    async def poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
         """Wait for a change; returns its version, whether it is the end, and state."""
         answer = await self.call("watch", version=version, timeout=timeout)
         snapshot: Snapshot = pickle.loads(answer["snapshot"])
@@ -88,7 +88,7 @@ class SchedulerCalls:
 
     async def snapshot(self) -> Snapshot:
         """Return the state of the run now."""
-        return (await self.watch(-1, 0.0))[2]
+        return (await self.poll(-1, 0.0))[2]
 
     async def is_over(self, timeout: float | None) -> bool:
         """Wait for the end of the run; False if it goes on after ``timeout`` s."""
@@ -98,7 +98,7 @@ class SchedulerCalls:
         while True:
             if deadline is not None:
                 left = min(POLL_S, max(0.0, deadline - time.monotonic()))
-            version, finished, _ = await self.watch(version, left)
+            version, finished, _ = await self.poll(version, left)
             if finished:
                 return True
             if deadline is not None and time.monotonic() >= deadline:

@@ -61,23 +61,16 @@ def which_cluster(client: Any = None, scheduler: str | None = None) -> Which:
     Parameters
     ----------
     client, scheduler
-        What the call names, if it does. With a client a task leaves its worker's
-        threads, which it would keep from what it waits for.
+        What the call names, if it does.
 
     Raises
     ------
     OptionError
         A variable holds no address of a scheduler.
     """
-    in_task = _in_task()
-    if client is not None and in_task:
-        from distributed import secede
-
-        with suppress(AttributeError, KeyError):  # no thread of the worker's any more
-            secede()
     if client is not None or scheduler is not None:
         return Which(client, scheduler)
-    if in_task:
+    if _in_task():
         return Which(
             why="this process, as a Dask task; client=... of distributed.worker_client "
             "uses the task's cluster",
@@ -94,6 +87,18 @@ def which_cluster(client: Any = None, scheduler: str | None = None) -> Which:
     if current is not None:
         return Which(why="Dask's current client is asynchronous, so it is to be given")
     return Which()
+
+
+def leave_worker() -> None:
+    """Have a Dask task leave its worker's threads, which it would keep from its run.
+
+    Elsewhere nothing happens. Call it before waiting for what runs on the cluster.
+    """
+    if _in_task():
+        from distributed import secede
+
+        with suppress(AttributeError, KeyError):  # no thread of the worker's any more
+            secede()
 
 
 def placed(client: Any, options: SolveOptions) -> tuple[Any, SolveOptions, str]:

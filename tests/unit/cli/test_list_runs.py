@@ -24,7 +24,7 @@ def test_a_long_name_does_not_make_wide_rows():
 def test_what_a_run_waits_for_is_shown(monkeypatch, capsys, waits_for):
     snapshots = [SNAPSHOT, replace(SNAPSHOT, run_id="second", waits_for=waits_for)]
     monkeypatch.setattr(list_runs, "connected", lambda _args: nullcontext())
-    monkeypatch.setattr("dpbb.solving.attach.runs", lambda _client: snapshots)
+    monkeypatch.setattr("dpbb.api.runs", lambda _client: snapshots)
     assert list_runs.run(argparse.Namespace(json=False)) == 0
     header, first, second = capsys.readouterr().out.splitlines()
     assert header.endswith("seats  waiting for" if waits_for else "seats")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.result import Termination
+from dpbb.result import Termination, Totals
 from dpbb.solving import from_below
-from dpbb.solving.earlier import Earlier
-from dpbb.solving.from_below import FACTOR, FEW_NODES, Step, next_width
-from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
+from dpbb.solving.from_below import FACTOR, FEW_NODES, Below, Step, next_width
+from dpbb.solving.results import result_of, result_without_tree
+from tests.unit.solving.test_plan import ORDER, PROBLEM, TOOK, VALUE, outcome, plan_of
 
 
 def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
@@ -19,7 +19,6 @@ def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
     assert (up.number, up.proved, up.nodes, up.width) == (2, 108, 50, 16)
     half = up.after(124, exhausted=False, decomposed=50)
     assert (half.number, half.proved, half.nodes, half.upper_bound) == (3, 108, 50, 116)
-    assert Step.from_json(half.to_json()) == half
 
 
 def test_a_step_that_what_is_known_made_smaller_is_halved_from_there():
@@ -51,9 +50,13 @@ def test_a_tree_is_given_up_when_it_is_much_larger_than_the_last(monkeypatch):
     assert Step(1, 5, width=1, nodes=500).node_limit is None
 
 
+def at(plan, step, decomposed=0):
+    return replace(plan, below=Below(step, earlier=Totals(decomposed=decomposed)))
+
+
 def below(**options):
     plan = plan_of(initial=ORDER, strategy="from-below", **options)
-    return replace(plan, step=Step(1, plan.root_bound, nodes=0))
+    return at(plan, Step(1, plan.root_bound))
 
 
 def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
@@ -62,11 +65,11 @@ def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
     spec = plan.spec(0.0)
     assert (spec.upper_bound, spec.proved_bound) == (plan.upper_bound, plan.root_bound)
     assert spec.permutation == ORDER
-    wide = replace(plan, step=Step(1, plan.root_bound, width=1000))
+    wide = at(plan, Step(1, plan.root_bound, width=1000))
     assert wide.upper_bound == VALUE
     assert below(upper_bound=VALUE - 1).upper_bound <= VALUE - 1
     again = type(plan).from_request(PROBLEM, "tiny", plan.to_request(0.0), opened=0.0)
-    assert again.step == plan.step
+    assert again.below == plan.below
 
 
 @pytest.mark.parametrize(
@@ -76,22 +79,24 @@ def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
 def test_the_node_limit_counts_all_trees(monkeypatch, mine, steps, together):
     monkeypatch.setattr(Step, "node_limit", steps)
     plan = below(node_limit=mine)
-    plan = replace(plan, step=Step(2, 5), earlier=Earlier(decomposed=30))
-    assert plan.node_limit() == together
+    assert at(plan, Step(2, 5), 30).node_limit == together
 
 
 def test_a_tree_without_a_schedule_is_followed_by_another():
     plan = below()
     cutoff = plan.upper_bound
     over = outcome(value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff)
-    result = plan.result(over, opened=plan.began)
+    result = result_of(plan, over, opened=plan.began)
     assert (str(result.status), result.lower_bound) == ("infeasible_cutoff", cutoff)
     assert [bound.value for bound in result.bounds] == [cutoff]
-    assert plan.goes_on_after(over, result)
     after = plan.after(over, result)
     assert (after.lower_bound, after.makespan) == (cutoff, VALUE)
-    assert after.earlier.decomposed == over.counters.decomposed
-    ended = after.result_without_tree("time_limit")
+    assert after.below.earlier == over.totals
+    again = type(plan).from_request(
+        plan.problem, "tiny", after.to_request(0.0), opened=0.0
+    )
+    assert again.below == after.below
+    ended = result_without_tree(after, "time_limit")
     assert (str(ended.status), ended.lower_bound) == ("feasible", cutoff)
     assert (str(ended.proof), ended.makespan) == ("cutoff_exhausted", VALUE)
     assert (ended.decomposed, ended.bounds) == (result.decomposed, result.bounds)
@@ -99,13 +104,12 @@ def test_a_tree_without_a_schedule_is_followed_by_another():
 
 def test_a_schedule_below_the_cutoff_ends_it_when_the_tree_is_exhausted():
     best = min(PROBLEM.root_bound + 5, VALUE - 1)
-    plan = replace(below(), step=Step(1, best - 1, width=3))
-    plan = replace(plan, earlier=Earlier(decomposed=100))
+    plan = at(below(), Step(1, best - 1, width=3), 100)
     over = outcome(value=VALUE, permutation=ORDER, ub=VALUE, lower_bound=VALUE)
-    result = plan.result(over, opened=plan.began)
+    result = result_of(plan, over, opened=plan.began)
     assert str(result.status) == "optimal"
-    assert result.decomposed == 100 + over.counters.decomposed
-    assert not plan.goes_on_after(over, result)
+    assert result.decomposed == 100 + TOOK.decomposed
+    assert plan.after(over, result) is None
 
 
 def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
@@ -114,8 +118,8 @@ def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
     cut["lower_bound"] = plan.root_bound
     for name, goes_on in (("node_limit", True), ("time_limit", False)):
         over = outcome(termination=Termination(name), **cut)
-        result = plan.result(over, opened=plan.began)
-        assert plan.goes_on_after(over, result) is goes_on
-    spent = replace(plan, earlier=Earlier(decomposed=2000))
+        result = result_of(plan, over, opened=plan.began)
+        assert (plan.after(over, result) is not None) is goes_on
+    spent = at(plan, Step(1, plan.root_bound), 2000)
     over = outcome(termination=Termination.NODE_LIMIT, **cut)
-    assert not spent.goes_on_after(over, spent.result(over, opened=spent.began))
+    assert spent.after(over, result_of(spent, over, opened=spent.began)) is None

@@ -12,6 +12,7 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions, Tuning
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Status, Termination, Totals
+from dpbb.solving.results import result_of, result_without_tree
 from dpbb.solving.start import make_plan
 from dpbb.tree.counters import Counters
 
@@ -96,7 +97,7 @@ def test_root_bound_proves_only_where_no_tree_is_wanted():
     assert plan_of(problem, **order).proved
     assert not plan_of(problem, **order, cutoff=12).proved
     assert not plan_of(problem, **order, all_optima=True).proved
-    result = plan_of(problem, **order).result_without_tree(Termination.EXHAUSTED)
+    result = result_without_tree(plan_of(problem, **order), Termination.EXHAUSTED)
     assert (result.status, result.proof) == (Status.OPTIMAL, Proof.ROOT_BOUND)
     assert (result.makespan, result.lower_bound, result.decomposed) == (12, 12, 0)
 
@@ -133,7 +134,8 @@ def test_options_reach_the_run():
 
 def test_exhausted_tree_with_a_schedule_is_optimal():
     plan = plan_of(initial=ORDER)
-    result = plan.result(
+    result = result_of(
+        plan,
         outcome(
             value=VALUE,
             permutation=ORDER,
@@ -151,7 +153,8 @@ def test_exhausted_tree_with_a_schedule_is_optimal():
 def test_trajectory_counts_from_the_start_of_the_solve():
     plan = plan_of()
     step = Improvement(0.5, VALUE, "cpu")
-    result = plan.result(
+    result = result_of(
+        plan,
         outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE, trajectory=(step,)),
         opened=plan.began + 2,
     )
@@ -161,7 +164,7 @@ def test_trajectory_counts_from_the_start_of_the_solve():
 
 
 def test_exhausted_tree_without_a_schedule_proves_the_cutoff():
-    result = plan_of(cutoff=11).result(outcome(lower_bound=11), opened=0.0)
+    result = result_of(plan_of(cutoff=11), outcome(lower_bound=11), opened=0.0)
     assert (result.status, result.lower_bound) == (Status.INFEASIBLE_CUTOFF, 11)
     assert (result.makespan, result.permutation, result.operations) == (None,) * 3
 
@@ -169,8 +172,8 @@ def test_exhausted_tree_without_a_schedule_proves_the_cutoff():
 def test_known_schedule_above_the_upper_bound_is_not_called_optimal():
     """Nothing is below U; of a schedule above U that proves nothing."""
     plan = plan_of(initial=ORDER, upper_bound=VALUE - 1)
-    result = plan.result(
-        outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1), opened=0.0
+    result = result_of(
+        plan, outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1), opened=0.0
     )
     assert result.status is Status.INFEASIBLE_CUTOFF
     assert (result.makespan, result.lower_bound) == (None, VALUE - 1)
@@ -193,14 +196,14 @@ def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
         permutation=ORDER,
         lower_bound=bound,
     )
-    result = plan.result(stopped, opened=0.0)
+    result = result_of(plan, stopped, opened=0.0)
     assert (result.status, result.proof) == (status, proof)
     assert result.lower_bound == max(bound, plan.root_bound)
 
 
 def test_stopped_tree_without_a_schedule_is_unknown():
     stopped = outcome(termination=Termination.TIME_LIMIT, exhausted=False)
-    result = plan_of().result(stopped, opened=0.0)
+    result = result_of(plan_of(), stopped, opened=0.0)
     assert (result.status, result.termination) == (
         Status.UNKNOWN,
         Termination.TIME_LIMIT,
@@ -209,14 +212,15 @@ def test_stopped_tree_without_a_schedule_is_unknown():
 
 def test_optima_are_in_the_result():
     optima = Optima(VALUE, np.array([ORDER, ORDER[::-1]], np.uint16))
-    result = plan_of(all_optima=True).result(
+    result = result_of(
+        plan_of(all_optima=True),
         outcome(
             value=VALUE, permutation=ORDER, lower_bound=VALUE, optima=optima, n_optima=2
         ),
         opened=0.0,
     )
     assert (result.n_optima, result.optima) == (2, (ORDER, ORDER[::-1]))
-    assert plan_of().result(outcome(), opened=0.0).optima is None
+    assert result_of(plan_of(), outcome(), opened=0.0).optima is None
 
 
 @pytest.mark.parametrize(
@@ -231,5 +235,5 @@ def test_optima_are_in_the_result():
 )
 def test_result_names_the_engine(engines, engine, name):
     done = outcome(lower_bound=11, engines=engines)
-    result = plan_of(cutoff=11).result(done, opened=0.0, engine=engine)
+    result = result_of(plan_of(cutoff=11), done, opened=0.0, engine=engine)
     assert result.engine == name

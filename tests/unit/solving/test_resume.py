@@ -22,10 +22,10 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.progress import Progress
 from dpbb.result import Termination, Totals
-from dpbb.solving import here
-from dpbb.solving.call import Call
-from dpbb.solving.from_below import Step
-from dpbb.solving.resume import ResumedCall, read_saved
+from dpbb.solving.arguments import Call
+from dpbb.solving.from_below import Below, Step
+from dpbb.solving.results import result_of
+from dpbb.solving.resume import plan_of_saved, read_saved
 from dpbb.solving.start import make_plan
 from tests.unit.coordination.world import TIMES, World
 from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
@@ -45,37 +45,30 @@ def clock(monkeypatch):
     return clock
 
 
-@pytest.fixture
-def opened(monkeypatch):
-    """Leave the exploration out; gives spec and checkpoint of the runs to be opened."""
-    runs = []
-    monkeypatch.setattr(
-        here, "RunHere", lambda spec, _threads, _make, saved: runs.append((spec, saved))
-    )
-    return runs
-
-
 def below(**options):
     plan = plan_of(initial=ORDER, strategy="from-below", workers=0, **options)
-    return replace(plan, step=Step(1, plan.root_bound))
+    return replace(plan, below=Below(Step(1, plan.root_bound)))
 
 
-def call_of(plan, **how):
-    kind = ResumedCall if how else Call
-    options = plan.options
-    return kind(
-        PROBLEM, "tiny", options, Progress(), lambda: False, time.monotonic(), **how
-    )
+def saved_after(plan, seconds):
+    """Return the checkpoint of a tree after some seconds; it has explored nothing."""
+    now = time.monotonic()
+    spec = plan.spec(now, "cpu")
+    coordinator = Coordinator(spec, now=now, saved=plan.saved)
+    return from_bytes(to_bytes(coordinator.checkpoint(now + seconds)))
 
 
-def saved_after(spec, before, seconds, started):
-    """Return the checkpoint of a run after some seconds; it has explored nothing."""
-    coordinator = Coordinator(spec, now=started, saved=before)
-    return from_bytes(to_bytes(coordinator.checkpoint(started + seconds)))
+def going_on_from(saved, options):
+    """Return the plan of a call that goes on now."""
+    call = Call(
+        PROBLEM, "tiny", options, Progress(), lambda: False, time.monotonic(),
+        saved=saved,
+    )  # fmt: skip
+    return plan_of_saved(call, saved)
 
 
-def next_tree(call, plan, seconds):
-    """End the first tree, without a schedule; open the next."""
+def next_tree(plan, seconds):
+    """End the first tree, without a schedule; the plan of the next."""
     cutoff = plan.upper_bound
     over = outcome(
         value=VALUE,
@@ -84,41 +77,27 @@ def next_tree(call, plan, seconds):
         lower_bound=cutoff,
         totals=Totals(seconds=seconds),
     )
-    plan, result = call.after(plan, over, plan.result(over, opened=plan.began), None)
-    assert result is None
-    call.open(plan, None)
-    return plan
+    return plan.after(over, result_of(plan, over, opened=plan.began))
 
 
-def test_the_limit_of_a_resumed_run_counts_from_then_for_all_trees(clock, opened):
-    call = call_of(below())
-    call.open(below(), None)
-    ((spec, _),) = opened
-    saved = saved_after(spec, None, 7000.0, clock.now)
+def test_the_limit_of_a_resumed_run_counts_from_then_for_all_trees(clock):
+    saved = saved_after(below(), 7000.0)
     clock.now += 9000
-    again = below(time_limit_s=3600.0)
-    call = call_of(again, saved=saved)
-    plan = call.plan()
-    call.open(plan, None)
-    assert opened[-1][0].time_limit_s == 3600
+    plan = going_on_from(saved, below(time_limit_s=3600.0).options)
+    assert plan.spec(clock.now).time_limit_s == 3600
     clock.now += 153
-    next_tree(call, plan, 7153.0)
-    assert opened[-1][0].time_limit_s == 3600 - 153
+    assert next_tree(plan, 7153.0).spec(clock.now).time_limit_s == 3600 - 153
 
 
-def test_seconds_of_earlier_trees_count_once(clock, opened):
-    plan = below()
+def test_seconds_of_earlier_trees_count_once(clock):
     began = clock.now
-    call = call_of(plan)
-    call.open(plan, None)
+    plan = below()
     clock.now += 100
-    next_tree(call, plan, 100.0)
-    spec, before = opened[-1]
-    started = clock.now
-    clock.now += 53
-    saved = saved_after(spec, before, 53.0, started)
-    clock.now += 5000
-    again = call_of(below(), saved=saved).plan()
+    plan = next_tree(plan, 100.0)
+    saved = saved_after(plan, 53.0)
+    assert saved.totals.seconds == 53
+    clock.now += 5053
+    again = going_on_from(saved, below().options)
     assert clock.now - again.began == 153
     assert clock.now - began == 5153
     over = outcome(
@@ -126,30 +105,22 @@ def test_seconds_of_earlier_trees_count_once(clock, opened):
         ub=again.upper_bound,
         totals=Totals(seconds=saved.totals.seconds + 7),
     )
-    opened_at = clock.now - saved.totals.seconds
-    clock.now += 7
-    result = again.result(over, opened=opened_at)
+    result = result_of(again, over, opened=again.opened(clock.now))
     assert (result.seconds, result.tree_seconds) == (160, 160)
     assert result.bounds[-1].seconds == 160
 
 
-def test_a_scheduler_that_restarts_leaves_a_resumed_run_its_limit(clock, opened):
-    options = SolveOptions(
-        initial=ORDER, heuristics="none", workers=0, time_limit_s=3600.0
-    )
-    plan = plan_of(**options.to_mapping())
-    call_of(plan).open(plan, None)
-    ((spec, _),) = opened
-    first = saved_after(spec, None, 3500.0, clock.now)
+def test_a_scheduler_that_restarts_leaves_a_resumed_run_its_limit(clock):
+    how = {"heuristics": "none", "workers": 0, "time_limit_s": 3600.0}
+    plan = plan_of(initial=ORDER, **how)
+    first = saved_after(plan, 3500.0)
     assert going_on(first, "/x").time_limit_s == 100
     clock.now += 9000
-    call = call_of(plan, saved=first)
-    call.open(call.plan(), None)
-    spec, before = opened[-1]
-    assert spec.time_limit_s == 3600
-    second = saved_after(spec, before, 600.0, clock.now)
+    plan = going_on_from(first, plan.options)
+    assert plan.spec(clock.now).time_limit_s == 3600
+    second = saved_after(plan, 600.0)
     assert going_on(second, "/x").time_limit_s == 3000
-    late = saved_after(spec, before, 4000.0, clock.now)
+    late = saved_after(plan, 4000.0)
     assert going_on(late, "/x").time_limit_s == 0
 
 

@@ -20,7 +20,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from dpbb.bench.dask import outcome_itself
 from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError
@@ -168,7 +167,7 @@ async def _optimal(arena: Arena, tree: Tree) -> tuple[int, ...]:
 
 
 async def _outcome(arena: Arena, spec: RunSpec) -> Outcome:
-    opened = await submit_run(arena.client, spec, make_result=outcome_itself)
+    opened = await submit_run(arena.client, spec)
     try:
         outcome: Outcome = await opened.outcome(PATIENCE_S)
     finally:
@@ -200,7 +199,7 @@ async def _one(
     before = network.n_mistreated
     network.set(Weather.drawn(rng), record.seed)
     began = time.monotonic()
-    opened = await submit_run(arena.client, spec, make_result=outcome_itself)
+    opened = await submit_run(arena.client, spec)
     try:
         await arena.storm(rng, spec.run_id, record.faults)
         await arena.repair()

@@ -29,9 +29,9 @@ from dpbb.problem import bound_of, with_bound
 from dpbb.problems import FAMILIES, decoded, encoded, load
 from dpbb.proof import checker
 from dpbb.proof.verify import verify
-from dpbb.solving.call import make_call
-from dpbb.solving.certify import certified
+from dpbb.solving.arguments import checked
 from dpbb.solving.plan import Plan
+from dpbb.solving.results import certified, result_of
 from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import best_orders
 from tests.unit.coordination.world import World, spec_of
@@ -167,11 +167,11 @@ def test_it_is_encoded_beside_what_is_encoded_with_lb1(tight):
 
 
 def test_the_option_makes_the_problem_with_it(tight):
-    call = make_call(SHOP.instance, None, None, {"bound": "least"}, "none")
+    call = checked(SHOP.instance, None, None, {"bound": "least"}, "none")
     assert call.problem == tight
-    call = make_call(tight, None, None, {}, "none")
+    call = checked(tight, None, None, {}, "none")
     assert call.problem == tight
-    call = make_call(tight, None, None, {"bound": "lb1"}, "none")
+    call = checked(tight, None, None, {"bound": "lb1"}, "none")
     assert call.problem == SHOP
 
 
@@ -232,7 +232,7 @@ def test_its_certificate_holds_and_the_checker_of_one_file_refuses_it(tight):
     spec = spec_of(tight, TREE, upper_bound=BEST, certificate=True)
     outcome = interrupted(spec)
     plan = Plan(tight, "shop", dpbb.SolveOptions(cutoff=BEST), 0.0, 0)
-    result = plan.result(outcome, opened=0.0, engine="reference")
+    result = result_of(plan, outcome, opened=0.0, engine="reference")
     certificate = certified(spec, outcome, result).certificate
     found = verify(certificate)
     assert found.ok, found.summary()

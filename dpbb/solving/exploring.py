@@ -1,0 +1,305 @@
+"""A call, from its checked arguments to its result: what comes after what.
+
+A cluster is found or started while heuristics make the plan; the plan's tree is a run,
+whose outcome the result is made of. From below another tree follows, with a new plan.
+One coroutine does so for all clients: with a blocking one nothing in it suspends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from dpbb.cluster.storage.checkpoint_folder import resumed_id
+from dpbb.coordination.messages import RunId
+from dpbb.coordination.outcome import Outcome
+from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.errors import DpbbError, EngineUnavailable, Interrupted, UnwrittenError
+from dpbb.options import Strategy
+from dpbb.result import Improvement, Result, Termination
+from dpbb.solving.arguments import Call
+from dpbb.solving.cluster import Cluster
+from dpbb.solving.from_below import Below, Step
+from dpbb.solving.interrupt import interruptible
+from dpbb.solving.plan import Plan
+from dpbb.solving.results import Tree, certified_at_root, result_without_tree
+from dpbb.solving.resume import plan_of_saved
+from dpbb.solving.start import make_plan
+from dpbb.solving.strategy import chosen_strategy
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+POLL_S = 0.1
+"""Seconds between looks at a run, and at ``should_stop`` while it goes on."""
+
+BOUND = "{bound}"
+"""Stands for the proved lower bound in the path of a certificate: one of each tree."""
+
+
+def solved(call: Call) -> Any:
+    """Return the result of a call; awaitable if its client is asynchronous.
+
+    Interrupted: somebody pressed Ctrl-C; it has the result.
+    """
+    cluster = Cluster(call)
+    if not cluster.blocks:
+        return _solve(call, cluster)
+    with interruptible(call.progress.alert) as interrupted:
+        asked = call.should_stop
+        call = replace(
+            call, interrupted=interrupted, should_stop=lambda: interrupted() or asked()
+        )
+        return _at_once(_solve(call, cluster))
+
+
+def submitted(call: Call) -> Any:
+    """Open the run of a call and return it; awaitable if its client is asynchronous."""
+    cluster = Cluster(call)
+    opening = _submit(call, cluster)
+    return _at_once(opening) if cluster.blocks else opening
+
+
+async def _solve(call: Call, cluster: Cluster) -> Result:
+    with closing(call.progress), cluster.entered():
+        plan = await _in_thread(cluster, partial(start, call, cluster))
+        result = _ended_early(call, plan)
+        while result is None and not cluster.is_there():
+            result = _ended_early(call, plan)
+        if result is not None:
+            return _done(call, result)
+        run_id: RunId | None = None
+        while True:
+            tree, run = await _open(call, cluster, plan, run_id)
+            run_id, failed = tree.spec.run_id, True
+            try:
+                outcome, last = await _watched(call, cluster, plan, run)
+                result = tree.result(outcome, run.n_written)
+                write_certificate(call, result)
+                plan, result = _after(call, plan, outcome, result)
+                if result is not None:
+                    result = _done(call, result, last)
+                failed = False
+            finally:
+                await _value(cluster, run.close(keep=failed))
+            if result is not None:
+                return result
+
+
+async def _submit(call: Call, cluster: Cluster) -> Any:
+    with closing(call.progress), ExitStack() as stack:
+        stack.enter_context(cluster.entered())
+        plan = await _in_thread(cluster, partial(start, call, cluster))
+        while not cluster.is_there():
+            pass
+        _, run = await _open(call, cluster, plan, None)
+        run.on_close(stack.pop_all().close)
+        return run
+
+
+def _at_once(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine gives in which nothing suspends: all its calls block."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+    raise RuntimeError("expected a coroutine that does not suspend, got one that does")
+
+
+async def _in_thread(cluster: Cluster, function: Callable[[], T]) -> T:
+    """Call what takes a while: in a thread where an event loop would wait for it."""
+    return function() if cluster.blocks else await asyncio.to_thread(function)
+
+
+async def _value(cluster: Cluster, called: Any) -> Any:
+    """Return what a client's method gives, awaited if the client is asynchronous."""
+    return called if cluster.blocks else await called
+
+
+def start(call: Call, cluster: Cluster) -> Plan:
+    """Return the plan of a call: from its checkpoint, or by the start heuristics."""
+    if call.saved is not None:
+        cluster.answered.set()
+        return plan_of_saved(call, call.saved)
+    try:
+        plan = _with_heuristics(call, cluster, cluster.start_device())
+    finally:
+        cluster.answered.set()
+    if plan.proved or plan.within_gap:
+        return plan
+    cluster.stay_here_if_small(plan)
+    if call.options.strategy is Strategy.AUTO:
+        call.progress.waiting("an estimate of the tree")
+    strategy, why = chosen_strategy(
+        plan,
+        engine=cluster.engine,
+        detached=call.detached,
+        should_stop=call.should_stop,
+    )
+    call.progress.waiting("")
+    if why:
+        call.progress.note(f"strategy {strategy}: {why}")
+    if strategy is Strategy.FROM_BELOW:
+        return replace(plan, below=Below(Step(1, plan.lower_bound)))
+    return plan
+
+
+def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
+    """Run the start heuristics; on the cores alone if the GPU refuses."""
+
+    def found(step: Improvement, bound: int) -> None:
+        call.progress.incumbent(step.seconds, step.value, bound)
+        cluster.answered.set()
+
+    try:
+        return make_plan(
+            call.problem,
+            call.name,
+            call.options,
+            began=call.began,
+            on_incumbent=found,
+            should_stop=call.should_stop,
+            tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
+            on_note=call.progress.waiting,
+            device=device,
+        )
+    except (EngineUnavailable, RuntimeError, MemoryError) as error:
+        if device == "cpu":
+            raise
+        logger.warning("no heuristics on the GPU: %s", error)
+        return _with_heuristics(call, cluster, "cpu")
+
+
+def _end_of(call: Call, plan: Plan) -> Termination | None:
+    """Return why the plan's tree is not to be explored; None: it is."""
+    left = plan.seconds_left(time.monotonic())
+    if plan.proved:
+        return Termination.EXHAUSTED
+    if plan.within_gap:
+        return Termination.GAP_LIMIT
+    if call.should_stop():
+        return Termination.STOPPED
+    return Termination.TIME_LIMIT if left is not None and left <= 0 else None
+
+
+def _ended_early(call: Call, plan: Plan) -> Result | None:
+    """Return the result of a call without a tree; None: there is one to explore."""
+    end = None if plan.saved is not None else _end_of(call, plan)
+    if end is None:
+        return None
+    result = result_without_tree(plan, end)
+    if plan.proved and call.options.certificate is not None:
+        result = certified_at_root(call.problem, result)
+    write_certificate(call, result)
+    return result
+
+
+async def _open(
+    call: Call, cluster: Cluster, plan: Plan, before: RunId | None
+) -> tuple[Tree, Any]:
+    """Open the run of a plan's tree.
+
+    ``before``: the run of the tree before it: the checkpoints of both are in the same
+    folder.
+    """
+    progress = call.progress
+    engine = cluster.engine_of_run(before is None)
+    if plan.saved is not None:
+        before = plan.saved.spec.run_id
+    now = time.monotonic()
+    spec = plan.spec(now, engine, None if before is None else resumed_id(before))
+    tree = Tree(plan, spec, plan.opened(now))
+    progress.offset_s = tree.opened - plan.began
+    if progress.part_of:
+        request = {**spec.request, "part_of": dict(progress.part_of)}
+        spec = replace(spec, request=request)
+    folder = spec.options.checkpoint
+    if folder is not None and call.has_own_cluster and "://" not in folder:
+        folder = os.path.abspath(os.path.expanduser(folder))
+        spec = replace(spec, options=replace(spec.options, checkpoint=folder))
+    first = plan.below is None or plan.below.step.number == 1 or plan.saved is not None
+    if folder is not None and first:
+        progress.note(f"checkpoints {folder}")
+
+    def make_result(outcome: Outcome, n_written: int | None) -> Result:
+        result = tree.result(outcome, n_written)
+        write_certificate(call, result)
+        return result
+
+    tree = replace(tree, spec=spec)
+    run = await _value(cluster, cluster.open(tree, make_result))
+    if run.dashboard is not None and first:
+        progress.note(f"dashboard {run.dashboard}")
+    return tree, run
+
+
+async def _watched(
+    call: Call, cluster: Cluster, plan: Plan, run: Any
+) -> tuple[Outcome, Snapshot]:
+    """Show a run to its end, and stop it where it is to be stopped."""
+    version, finished, stopping = -1, False, False
+    while not finished:
+        version, finished, snapshot = await _value(cluster, run.poll(version, POLL_S))
+        if plan.below is None:
+            call.progress.update(snapshot)
+        elif snapshot.state is not RunState.FINISHED:  # another tree may follow
+            call.progress.update(plan.below.shown_on(snapshot))
+        if not stopping and call.should_stop():
+            stopping = True
+            await _value(cluster, run.stop())
+    return await _value(cluster, run.outcome()), snapshot
+
+
+def _after(
+    call: Call, plan: Plan, outcome: Outcome, result: Result
+) -> tuple[Plan, Result | None]:
+    """Return the plan of the tree that follows, or the result of the call."""
+    after = plan.after(outcome, result)
+    if after is None:
+        return plan, result
+    what = f"nothing is below {after.lower_bound}"
+    if not outcome.exhausted:
+        what = f"the tree is too large: half the step, as {what}"
+    call.progress.note(f"from below: {what}; looking below {after.upper_bound}")
+    end = _end_of(call, after)
+    return after, None if end is None else result_without_tree(after, end, result)
+
+
+def _done(call: Call, result: Result, last: Snapshot | None = None) -> Result:
+    """Show the result of a call and return it; Interrupted: somebody pressed Ctrl-C.
+
+    ``last``: the last state of its last run.
+    """
+    if last is not None:
+        call.progress.finish(last)
+    call.progress.done(result)
+    if call.interrupted():
+        raise Interrupted(result)
+    return result
+
+
+def write_certificate(call: Call, result: Result) -> None:
+    """Write the result's certificate where the options say, if they do.
+
+    UnwrittenError: that fails; it has the result.
+    """
+    path, certificate = call.options.certificate, result.certificate
+    if path is None:
+        return
+    if certificate is None:
+        if not result.bounds:
+            call.progress.note(f"no certificate: {result.termination}")
+        return
+    try:
+        certificate.write(path.replace(BOUND, str(result.lower_bound)))
+    except DpbbError as error:
+        raise UnwrittenError(str(error), result) from error

@@ -1,0 +1,129 @@
+import time
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event
+
+import pytest
+
+from dpbb.errors import ClusterError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import SolveOptions
+from dpbb.progress import Progress
+from dpbb.solving import cluster as module
+from dpbb.solving.arguments import Call
+from dpbb.solving.cluster import Cluster
+from dpbb.solving.exploring import start
+from tests.unit.solving.test_plan import plan_of
+
+
+def call_of(**options):
+    problem = FlowShopProblem(FlowShopInstance("shop", [[1, 2], [3, 1]]))
+    options = SolveOptions(**{"engine": "cpu", **options})
+    stop = lambda: False  # noqa: E731
+    return Call(problem, "shop", options, Progress(), stop, time.monotonic())
+
+
+@pytest.fixture
+def reached(monkeypatch):
+    """Clusters that start at once when they are let; what was reached of a start."""
+    monkeypatch.setattr(module, "HEAD_START_S", 60.0)
+    reached = {"launch": Event(), "imports": Event()}
+
+    @contextmanager
+    def embedded(*, launched, **_how):
+        reached["launch"].set()
+        launched()
+        reached["imports"].set()
+        yield None, "a client"
+
+    monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
+    return reached
+
+
+@pytest.mark.parametrize(("limit", "at_once"), [(None, True), (60, True), (2, False)])
+def test_workers_are_launched_before_the_first_schedule_where_there_is_time(
+    reached, limit, at_once
+):
+    """But this process imports nothing of Dask beside NEH."""
+    cluster = Cluster(call_of(time_limit_s=limit))
+    with cluster.entered():
+        if at_once:
+            assert reached["launch"].wait(60)
+        else:
+            assert not reached["launch"].is_set()
+        assert not reached["imports"].is_set()
+        cluster.answered.set()
+        assert cluster._starting.result(60) == "a client"
+
+
+def test_a_cluster_starts_when_there_will_be_no_schedule(reached):
+    call = call_of(heuristics="none", cutoff=9)
+    cluster = Cluster(call)
+    with cluster.entered():
+        start(call, cluster)
+        assert cluster._starting.result(60) == "a client"
+
+
+def test_what_fails_before_a_schedule_does_not_wait_for_one(reached):
+    with pytest.raises(ArithmeticError), Cluster(call_of()).entered():
+        raise ArithmeticError
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "text"),
+    [(None, "workers to start here"), ("tcp://host:1", "an answer of tcp://host:1")],
+)
+def test_a_cluster_that_takes_longer_than_a_second_is_waited_for_in_words(
+    monkeypatch, scheduler, text
+):
+    monkeypatch.setattr(module, "POLL_S", 0.01)
+    call, said = call_of(scheduler=scheduler), []
+    call.progress.waiting = said.append
+    cluster = Cluster(call)
+    starting = cluster._starting = Future()
+    for _ in range(90):
+        assert not cluster.is_there()
+    assert said == []
+    for _ in range(20):
+        assert not cluster.is_there()
+    assert set(said) == {text}
+    starting.set_result("a client")
+    assert cluster.is_there()
+    assert said[-1] == ""
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_no_cluster_is_started_where_no_time_is_left_for_one(reached, opened):
+    """But a run that goes on, or is not waited for, is opened whatever its limit."""
+    cluster = Cluster(replace(call_of(time_limit_s=0.1), detached=opened))
+    with cluster.entered():
+        cluster.answered.set()
+        if opened:
+            assert cluster._starting.result(60) == "a client"
+        else:
+            assert not cluster._starting.done()
+    if not opened:
+        with pytest.raises(ClusterError, match="expected time for a cluster"):
+            cluster._starting.result(60)
+
+
+@pytest.mark.parametrize(
+    ("options", "here"),
+    [
+        ({}, True),
+        ({"workers": 1}, False),
+        ({"checkpoint": "folder"}, False),
+        ({"all_optima": True}, False),
+        ({"engine": "reference"}, False),
+    ],
+)
+def test_a_tree_that_a_heuristic_shows_to_be_small_needs_no_cluster(
+    reached, options, here
+):
+    cluster = Cluster(call_of(**options))
+    with cluster.entered():
+        cluster.stay_here_if_small(replace(plan_of(), small=False))
+        assert not cluster.unwanted.is_set()
+        cluster.stay_here_if_small(replace(plan_of(), small=True))
+        assert cluster.unwanted.is_set() is here
