@@ -8,15 +8,16 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import InstanceError, OptionError
-from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Scheduled, instance_name_of
-from dpbb.result import Result, json_form
+from dpbb.result import Improvement, Result
+from dpbb.result.json_form import Cost, Seconds
 from dpbb.result.schedule import COLUMNS, Schedule
 from dpbb.text.files import noted, read_file
 from dpbb.text.labels import Names
@@ -105,24 +106,26 @@ def _unknown(file: str, got: str) -> OptionError:
     return OptionError(f"FILE: expected {ALLOWED}; got {file}: {got}")
 
 
+class Drawn(msgspec.Struct):
+    """Fields of a snapshot that plots need."""
+
+    instance: str
+    state: RunState
+    seconds: Seconds
+    value: Cost | None
+    lower_bound: Cost | None
+    trajectory: tuple[Improvement, ...]
+
+
 def _snapshot(values: Any, file: str) -> Snapshot:
     """Return a snapshot of a log, without what no plot needs."""
-    drawn = json_form.of_object(
-        {
-            "instance": json_form.text,
-            "state": kinds.choice(RunState).check,
-            "seconds": json_form.seconds,
-            "value": json_form.or_null(json_form.cost),
-            "lower_bound": json_form.or_null(json_form.cost),
-            "trajectory": json_form.CHECKS["trajectory"],
-        }
-    )
-    others = {item.name for item in fields(Snapshot) if item.name in values}
-    others -= {"permutation", "seats", "spans", "events", "checkpoint"}
-    plain = {name: values[name] for name in others}
+    known = {item.name for item in fields(Snapshot)}
+    known -= {"permutation", "seats", "spans", "events", "checkpoint"}
+    plain = {name: values[name] for name in values if name in known}
     try:
-        return Snapshot(permutation=None, **plain | drawn(values, "snapshot"))
-    except (OptionError, TypeError) as error:  # or fields are missing
+        drawn = msgspec.convert(values, Drawn)
+        return Snapshot(permutation=None, **plain | msgspec.structs.asdict(drawn))
+    except (msgspec.ValidationError, TypeError) as error:  # or fields are missing
         raise OptionError(f"FILE: {file}: expected snapshots, got: {error}") from error
 
 
