@@ -238,11 +238,6 @@ def check_client(client: Any, options: SolveOptions) -> None:
             raise OptionError(f"{name}: expected without a client, got both")
 
 
-def is_asynchronous(client: Any) -> bool:
-    """Whether calls with this client, if it is one, give awaitables."""
-    return client is not None and bool(client.asynchronous)
-
-
 def style_of(progress: Progress | str | None) -> dict[str, Any]:
     """Return the option of this name, if that is what was given."""
     given = progress is not None and not isinstance(progress, Progress)
