@@ -117,8 +117,8 @@ def run(args: argparse.Namespace) -> int:
         elsewhere = None
         which = which_cluster(scheduler=args.scheduler)
         if which.address is not None and (args.all or args.finer):
-            from dpbb.cluster.client.again import explore_on
             from dpbb.cluster.client.connect import connect
+            from dpbb.cluster.client.verification import explore_on
 
             if which.why:
                 print(f"cluster {which}", file=sys.stderr)

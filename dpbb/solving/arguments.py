@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy as np
 from dpbb.cluster.client.which import placed
 from dpbb.cluster.storage.checkpoint_folder import check_new
 from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.errors import InstanceError, OptionError
+from dpbb.coordination.snapshot import Snapshot
+from dpbb.errors import InstanceError, Interrupted, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
 from dpbb.options import Heuristics, ProgressStyle, SolveOptions, Verbosity, kinds
@@ -32,6 +33,7 @@ from dpbb.problem import (
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
+from dpbb.result import Result
 from dpbb.text.files import check_writable
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal, rules_of, tree_of
@@ -73,6 +75,27 @@ class Call:
 
     def __post_init__(self) -> None:
         kinds.FUNCTION.check(self.should_stop, "should_stop")
+
+    def stopping_when(self, interrupted: Callable[[], bool]) -> Call:
+        """Return the call that also ends, with a result, when somebody interrupts."""
+        asked = self.should_stop
+        return replace(
+            self, interrupted=interrupted, should_stop=lambda: interrupted() or asked()
+        )
+
+    def done(self, result: Result, last: Snapshot | None = None) -> Result:
+        """Show the result of the call and return it.
+
+        ``last``: the last state of its last run.
+
+        Interrupted: somebody pressed Ctrl-C; it has the result.
+        """
+        if last is not None:
+            self.progress.finish(last)
+        self.progress.done(result)
+        if self.interrupted():
+            raise Interrupted(result)
+        return result
 
     @property
     def in_process(self) -> bool:

@@ -21,7 +21,7 @@ from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.messages import RunId
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.errors import DpbbError, EngineUnavailable, Interrupted, UnwrittenError
+from dpbb.errors import DpbbError, EngineUnavailable, UnwrittenError
 from dpbb.options import Strategy
 from dpbb.result import Improvement, Result, Termination
 from dpbb.solving.arguments import Call
@@ -54,11 +54,7 @@ def solved(call: Call) -> Any:
     if not cluster.blocks:
         return _solve(call, cluster)
     with interruptible(call.progress.alert) as interrupted:
-        asked = call.should_stop
-        call = replace(
-            call, interrupted=interrupted, should_stop=lambda: interrupted() or asked()
-        )
-        return _at_once(_solve(call, cluster))
+        return _at_once(_solve(call.stopping_when(interrupted), cluster))
 
 
 def submitted(call: Call) -> Any:
@@ -75,7 +71,7 @@ async def _solve(call: Call, cluster: Cluster) -> Result:
         while result is None and not cluster.is_there():
             result = _ended_early(call, plan)
         if result is not None:
-            return _done(call, result)
+            return call.done(result)
         run_id: RunId | None = None
         while True:
             tree, run = await _open(call, cluster, plan, run_id)
@@ -86,7 +82,7 @@ async def _solve(call: Call, cluster: Cluster) -> Result:
                 write_certificate(call, result)
                 plan, result = _after(call, plan, outcome, result)
                 if result is not None:
-                    result = _done(call, result, last)
+                    result = call.done(result, last)
                 failed = False
             finally:
                 await _value(cluster, run.close(keep=failed))
@@ -272,19 +268,6 @@ def _after(
     call.progress.note(f"from below: {what}; looking below {after.upper_bound}")
     end = _end_of(call, after)
     return after, None if end is None else result_without_tree(after, end, result)
-
-
-def _done(call: Call, result: Result, last: Snapshot | None = None) -> Result:
-    """Show the result of a call and return it; Interrupted: somebody pressed Ctrl-C.
-
-    ``last``: the last state of its last run.
-    """
-    if last is not None:
-        call.progress.finish(last)
-    call.progress.done(result)
-    if call.interrupted():
-        raise Interrupted(result)
-    return result
 
 
 def write_certificate(call: Call, result: Result) -> None:

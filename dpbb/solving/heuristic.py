@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import time
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.client.which import leave_worker, which_cluster
-from dpbb.errors import Interrupted, OptionError
-from dpbb.flowshop.family import read_problem
+from dpbb.cluster.client.which import leave_worker
+from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics import DEVICES
 from dpbb.heuristics import heuristics_of
 from dpbb.options import OPTIONS, Heuristics, SolveOptions, kinds
-from dpbb.problem import StartSearch, instance_name_of, proving_bound, with_ends
+from dpbb.problem import StartSearch, proving_bound
 from dpbb.result import Termination
-from dpbb.solving.arguments import check_client, check_fit, numbered, shown_by, style_of
+from dpbb.solving.arguments import checked
 from dpbb.solving.interrupt import interruptible
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import result_without_tree
@@ -107,84 +105,70 @@ def heuristic(
     >>> dpbb.heuristic("ta051", time_limit_s=30).makespan  # doctest: +SKIP
     3868
     """
-    began = time.monotonic()
     limit = OPTIONS["heuristic_time_s"].kind.check(time_limit_s, "time_limit_s")
     method = OPTIONS["heuristics"].kind.check(method, "method")
+    kinds.one_of(*DEVICES).check(device, "device")
+    iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
+    starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
     options = SolveOptions(
         heuristics=method,
         threads=threads,
         seed=seed,
         initial=initial,
         scheduler=scheduler,
-        **dict[str, Any](style_of(progress)),
     )
-    kinds.one_of(*DEVICES).check(device, "device")
-    kinds.FUNCTION.check(should_stop, "should_stop")
-    iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
-    starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
-    check_client(client, options)
-    which = which_cluster(client, options.scheduler)
-    if starts is not None and not which.is_one:
+    ends = front, back
+    call = checked(instance, client, options, {}, progress, should_stop, ends=ends)
+    client, address = call.client, call.options.scheduler
+    if starts is not None and client is None and address is None:
         raise OptionError(
             f"starts: expected together with client or scheduler, got {starts} alone"
         )
-    problem = with_ends(read_problem(instance), front, back)
-    searcher = heuristics_of(problem)
-    kinds.one_of(*Heuristics, *searcher.heuristics).check(method, "method")
-    options = numbered(problem, options)
-    check_fit(problem, options)
-    plan = Plan(
-        problem, instance_name_of(problem), options, began, proving_bound(problem)
-    )
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
-    search = StartSearch(
-        method,
-        time_limit_s=limit,
-        end=None if limit == math.inf else began + limit,
-        threads=options.threads,
-        seed=options.seed,
-        iterations=iterations,
-        device=device,
-        initial=options.initial,
-        lower_bound=plan.root_bound,
-    )
-    with closing(shown_by(progress, options)) as shown, ExitStack() as stack:
-        interrupted = stack.enter_context(interruptible(shown.alert))
-
-        def stops() -> bool:
-            return interrupted() or should_stop()
-
-        if which.why:
-            shown.note(f"cluster {which}")
-        client = which.client
+    searcher = heuristics_of(call.problem)
+    bound = proving_bound(call.problem)
+    plan = Plan(call.problem, call.name, call.options, call.began, bound)
+    shown = call.progress
+    with ExitStack() as stack:
+        stack.enter_context(closing(shown))
+        call = call.stopping_when(stack.enter_context(interruptible(shown.alert)))
         if client is not None:
             leave_worker()
-        if which.scheduler is not None:
+        elif address is not None:
             from dpbb.cluster.client.connect import connect
 
-            client = stack.enter_context(connect(which.scheduler))
+            client = stack.enter_context(connect(address))
         run = searcher.first_incumbent
         if client is not None:
             from dpbb.flowshop.heuristics.spread import spread
 
             run = partial(spread, client, searcher, starts=starts)
+        search = StartSearch(
+            method,
+            time_limit_s=limit,
+            end=None if limit == math.inf else call.began + limit,
+            threads=call.options.threads,
+            seed=call.options.seed,
+            iterations=iterations,
+            device=device,
+            initial=call.options.initial,
+            lower_bound=bound,
+            on_note=shown.waiting,
+            should_stop=call.should_stop,
+        )
         plan = searched(
             plan,
-            replace(search, on_note=shown.waiting, should_stop=stops),
+            search,
             run,
             on_incumbent=lambda step, bound: shown.incumbent(
                 step.seconds, step.value, bound
             ),
         )
-        late = time.monotonic() - began >= limit
+        late = time.monotonic() - call.began >= limit
         end = Termination.TIME_LIMIT if late else Termination.DONE
         if plan.proved:
             end = Termination.EXHAUSTED
-        elif stops():
+        elif call.should_stop():
             end = Termination.STOPPED
-        result = result_without_tree(plan, end)
-        shown.done(result)
-        if interrupted():
-            raise Interrupted(result)
-        return result
+        return call.done(result_without_tree(plan, end))

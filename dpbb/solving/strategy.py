@@ -3,8 +3,8 @@
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from functools import partial
-from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TypeVar
 
@@ -54,6 +54,8 @@ def chosen_strategy(
         return Strategy.INCUMBENT, "nobody stays to explore another tree"
     if options.cutoff is not None or options.all_optima:
         return Strategy.INCUMBENT, "what is asked for is in one tree"
+    if plan.small:
+        return Strategy.INCUMBENT, "a heuristic left nothing out below its schedule"
     known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
     if not known:
         return Strategy.FROM_BELOW, "no schedule is known"
@@ -86,25 +88,20 @@ def _in_time(
 
     It is given what it has to poll: True ends it, as nobody waits any more.
     """
-    found: SimpleQueue[T | BaseException] = SimpleQueue()
+    answer: Future[T] = Future()
     stop = Event()
 
     def run() -> None:
         try:
-            found.put(find(stop.is_set))
+            answer.set_result(find(stop.is_set))
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
-            found.put(error)
+            answer.set_exception(error)
 
     Thread(target=run, name="dpbb-estimate", daemon=True).start()
     end = time.monotonic() + most_s
     while time.monotonic() < end and not should_stop():
-        try:
-            answer = found.get(timeout=POLL_S)
-        except Empty:
-            continue
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+        if wait([answer], POLL_S).done:
+            return answer.result()
     stop.set()
     return None
 

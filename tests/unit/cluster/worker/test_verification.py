@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from distributed import Reschedule
 
-from dpbb.cluster.worker import again
+from dpbb.cluster.worker import verification
 from dpbb.flowshop.family import read_problem
 from dpbb.options import TreeOptions
 from dpbb.proof.pieces import Task
@@ -31,8 +31,10 @@ def test_a_part_of_a_piece_is_no_answer(states, monkeypatch):
     worker = SimpleNamespace(
         get_current_task=lambda: "key", state=SimpleNamespace(tasks=States(*states))
     )
-    monkeypatch.setattr(again, "get_worker", lambda: worker)
+    monkeypatch.setattr(verification, "get_worker", lambda: worker)
     problem = read_problem(SHOP)
     piece = Task([()], problem.trivial_ub, 10**9)
     with pytest.raises(Reschedule):
-        again.explore_again(problem, TreeOptions(), False, "reference", [(0, piece)])
+        verification.explore_again(
+            problem, TreeOptions(), False, "reference", [(0, piece)]
+        )

@@ -12,7 +12,7 @@ from typing import Any
 from distributed import Client, KilledWorker, as_completed
 
 from dpbb.cluster.versions import check_versions, versions
-from dpbb.cluster.worker.again import explore_again
+from dpbb.cluster.worker.verification import explore_again
 from dpbb.errors import ClusterError
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
@@ -97,23 +97,16 @@ def _checked(client: Client) -> dict[str, int]:
     if not threads:
         raise ClusterError("expected a cluster with workers, got one without")
 
-    async def ask(address: str) -> Any:
-        answers = client.run(versions, workers=[address])
-        try:
-            return (await asyncio.wait_for(answers, ANSWER_S))[address]
-        except TimeoutError:
-            return None
+    async def ask() -> Any:
+        return await asyncio.wait_for(client.run(versions), ANSWER_S)
 
-    async def ask_all() -> list[Any]:
-        return await asyncio.gather(*map(ask, threads))
-
-    found = dict(zip(threads, client.sync(ask_all), strict=True))
-    silent = [address for address, one in found.items() if one is None]
-    if silent:
+    try:
+        found = client.sync(ask)
+    except TimeoutError as error:
         raise ClusterError(
-            f"expected every worker to answer within {ANSWER_S:g} s, got none of "
-            + ", ".join(silent)
-        )
+            f"expected every worker to answer within {ANSWER_S:g} s, got not all "
+            f"of {len(threads)}"
+        ) from error
     for address, one in found.items():
         check_versions(one, f"the worker {address}")
     return threads

@@ -1,4 +1,4 @@
-"""Exploring pieces of a tree again, as a task of Dask's; see ``client/again.py``."""
+"""Pieces of a tree explored again, as tasks of Dask's, for a verification."""
 
 from collections.abc import Sequence
 from contextlib import closing, nullcontext

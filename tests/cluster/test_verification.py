@@ -9,8 +9,8 @@ import pytest
 from distributed import Client, Event, Future, LocalCluster
 
 import dpbb
-from dpbb.cluster.client import again
-from dpbb.cluster.client.again import explore_on
+from dpbb.cluster.client import verification
+from dpbb.cluster.client.verification import explore_on
 from dpbb.errors import ClusterError, EngineUnavailable
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
@@ -50,10 +50,10 @@ def content(client, tmp_path_factory):
     return Certificate.read(path).content
 
 
-@pytest.mark.parametrize("small", [again.SMALL, 20])
+@pytest.mark.parametrize("small", [verification.SMALL, 20])
 def test_everything_is_explored_again(small, content, client, monkeypatch):
     """Units together in a task, or pieces of a unit: the counts are the same."""
-    monkeypatch.setattr(again, "SMALL", small)
+    monkeypatch.setattr(verification, "SMALL", small)
     certificate = Certificate(content)
     there = verify(
         certificate, everything=True, elsewhere=partial(explore_on, client, "cpu")
@@ -79,9 +79,9 @@ async def never_says():
 
 
 def test_a_worker_that_does_not_answer_is_told(content, client, monkeypatch):
-    monkeypatch.setattr(again, "versions", never_says)
-    monkeypatch.setattr(again, "ANSWER_S", 0.5)
-    with pytest.raises(ClusterError, match=r"answer within 0\.5 s, got none of tcp:"):
+    monkeypatch.setattr(verification, "versions", never_says)
+    monkeypatch.setattr(verification, "ANSWER_S", 0.5)
+    with pytest.raises(ClusterError, match=r"answer within 0\.5 s, got not all"):
         verify(
             Certificate(content),
             everything=True,
@@ -104,7 +104,7 @@ def dies(*_):
 
 def test_tasks_that_somebody_cancels_are_told(content, client, monkeypatch):
     """Or that a scheduler forgot when it ended: nothing is said of the claim."""
-    monkeypatch.setattr(again, "explore_again", never_ends)
+    monkeypatch.setattr(verification, "explore_again", never_ends)
 
     def cancel():
         Event("asked for", client=client).wait(30)
@@ -123,7 +123,7 @@ def test_tasks_that_somebody_cancels_are_told(content, client, monkeypatch):
 
 
 def test_workers_that_die_again_and_again_are_told(content, client, monkeypatch):
-    monkeypatch.setattr(again, "explore_again", dies)
+    monkeypatch.setattr(verification, "explore_again", dies)
     with pytest.raises(ClusterError, match="expected the cluster to stay"):
         verify(
             Certificate(content),
