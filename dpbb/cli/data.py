@@ -5,7 +5,7 @@ import argparse
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import best_known_names
 from dpbb.flowshop.formats import vrf_instance
-from dpbb.flowshop.vrf import PUBLISHED, content_of, data_folder, places_in
+from dpbb.flowshop.vrf import PUBLISHED, data_folder, places_in
 from dpbb.text.json_text import json_text
 
 EPILOG = f"""\
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     right, wrong = [], {}
     for name, place in places.items():
         try:
-            found = vrf_instance(name, place, content_of(place)).best_known
+            found = vrf_instance(name, place).best_known
         except InstanceError as error:
             wrong[name] = str(error)
             continue

@@ -2,23 +2,29 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbb.errors import InstanceError, refuse, shown
-from dpbb.flowshop import table_formats
+from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import benchmark_name
-from dpbb.flowshop.instance import FlowShopInstance, Orientation
-from dpbb.flowshop.table_formats import Sheet, Table, table_of_cells
+from dpbb.flowshop.instance import FlowShopInstance, Orientation, orientation_of
+from dpbb.flowshop.table_formats import (
+    Sheet,
+    Table,
+    read_csv,
+    read_json,
+    read_npy,
+    read_xlsx,
+    table_of_cells,
+)
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
-from dpbb.flowshop.vrf import Place, find_vrf
+from dpbb.flowshop.vrf import Place, content_of, find_vrf
 from dpbb.text.files import file_and_index, noted, read_file, read_stream
 from dpbb.text.labels import Names, checked_names
 
 TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
-_SUFFIXES = (*TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy", ".xlsx")
 STDIN = "-"
 """Instead of a file: read the standard input."""
 
@@ -53,7 +59,7 @@ def read_instance(
     InstanceError
         Says where (file, line, column), what was expected and what came.
     """
-    rows = None if orientation is None else _orientation(orientation)
+    rows = orientation_of(orientation)
     if isinstance(source, str | os.PathLike):
         text = os.fsdecode(source)
         name = benchmark_name(text) if isinstance(source, str) else None
@@ -62,7 +68,7 @@ def read_instance(
         _refuse_extras(text, index, rows)
         if name.startswith("ta"):
             return taillard_instance(name)
-        return vrf_instance(name, *find_vrf(name, data_dir))
+        return vrf_instance(name, find_vrf(name, data_dir))
     if index is not None:
         refuse("index", "a file of several instances", f"a {type(source).__name__}")
     if isinstance(source, FlowShopInstance):
@@ -71,21 +77,24 @@ def read_instance(
     return FlowShopInstance.from_array(source, orientation=rows)
 
 
-def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance:
-    """Return an instance from what was found; see ``find_vrf``.
+def vrf_instance(name: str, place: Place) -> FlowShopInstance:
+    """Return an instance from where it is; see ``find_vrf``.
 
     Raises
     ------
     InstanceError
         It is none, or one of another size than its name says.
     """
-    if isinstance(found, str):
-        found = _only(read_text(found, str(place), None), str(place), None)[1]
-    instance = FlowShopInstance(canonical, found)
-    n_jobs, n_machines = canonical.removeprefix("VFR").split("_")[:2]
-    if instance.times.shape != (int(n_jobs), int(n_machines)):
+    content = content_of(place)
+    if place.file.suffix.lower() == ".npy":
+        times = read_npy(content, str(place))[0].times.T
+    else:
+        times = _only(_read_texts(content, str(place), None), str(place), None)[1].times
+    instance = FlowShopInstance(name, times)
+    n_jobs, n_machines = map(int, name.removeprefix("VFR").split("_")[:2])
+    if instance.times.shape != (n_jobs, n_machines):
         refuse(
-            canonical,
+            name,
             f"{n_jobs} jobs and {n_machines} machines, as the name says",
             f"{instance.n_jobs} and {instance.n_machines}",
         )
@@ -98,7 +107,7 @@ def sources_in(file: str) -> list[str]:
     ``"FILE[3]"`` is the one that it says.
     """
     path, index = file_and_index(file)
-    _, tables, _ = _tables_of(path, None)
+    _, tables = _tables_of(path, None)
     if index is not None:
         _only(tables, path, index)
         return [file]
@@ -112,88 +121,75 @@ def _read_file(
 ) -> FlowShopInstance:
     if index is None:
         name, index = file_and_index(name)
-    stem, tables, by_default = _tables_of(name, rows)
+    stem, tables = _tables_of(name, rows)
     number, table = _only(tables, name, index)
     if isinstance(table, Sheet):  # only what is asked for has to be a table
         table = table_of_cells(table, rows)
     label = stem if len(tables) == 1 else f"{stem}[{number}]"
     where = name if len(tables) == 1 else f"{name}, instance {number}"
-    instance = FlowShopInstance.from_array(
-        table.times, name=where, orientation=by_default
-    )
+    read_as = Orientation.JOBS_ROWS if rows is None or table.of_jobs else rows
+    instance = FlowShopInstance.from_array(table.times, name=where, orientation=read_as)
     names = table.names
-    if by_default is Orientation.MACHINES_ROWS and not table.says_whose:
+    if read_as is Orientation.MACHINES_ROWS and not table.says_whose:
         names = Names(names.machines, names.jobs)
-    read_as = f"{where}, read as {by_default}"
-    checked_names(names, instance.n_jobs, instance.n_machines, read_as)
+    sizes = instance.n_jobs, instance.n_machines
+    checked_names(names, *sizes, f"{where}, read as {read_as}")
     return FlowShopInstance(table.name or label, instance.times, names)
+
+
+def _read_texts(content: bytes, name: str, rows: Orientation | None) -> list[Table]:
+    texts = read_text(decoded(content, name), name, rows)
+    return [Table(times, of_jobs=True) for times in texts]
+
+
+_READERS: dict[str, Callable[[bytes, str], Sequence[Table | Sheet]]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".json": read_json,
+    ".npy": read_npy,
+    ".xlsx": read_xlsx,
+}
+"""What reads a file, by its suffix; besides these there are texts."""
 
 
 def _tables_of(
     name: str, rows: Orientation | None
-) -> tuple[str, Sequence[Table | Sheet], Orientation]:
-    """Return a file's name without its suffix, its tables, and what their rows are."""
+) -> tuple[str, Sequence[Table | Sheet]]:
+    """Return a file's name without its suffix, and its tables."""
     if name == STDIN:
-        name = "standard input"
+        name, path = "standard input", Path("stdin")
         try:
-            content = decoded(read_stream(sys.stdin.buffer), name)
+            text = decoded(read_stream(sys.stdin.buffer), name)
         except OSError as error:
             refuse(name, "an instance", f"an error: {error.strerror or error}")
-        path, suffix = Path("stdin"), _form_of(content)
+        content, suffix = text.encode(), _form_of(text)
         if (redirected := Path("/dev/stdin")).is_file():
             noted(redirected)
     else:
-        path = _regular_file(name)
-        suffix = path.suffix.lower()
-        content = "" if suffix in (".npy", ".xlsx") else _text(path)
-    by_default = Orientation.JOBS_ROWS if rows is None else rows
-    tables: Sequence[Table | Sheet]
-    match suffix:
-        case ".csv" | ".tsv":
-            tables = [table_formats.read_csv(content, name)]
-        case ".json":
-            tables = table_formats.read_json(content, name)
-        case ".npy":
-            tables = table_formats.read_npy(path)
-        case ".xlsx":
-            tables = table_formats.read_xlsx(path)
-        case _ if suffix in TEXT_SUFFIXES:
-            tables = [Table(times) for times in read_text(content, name, rows)]
-            by_default = Orientation.JOBS_ROWS
-        case _:
-            known = ", ".join(known for known in _SUFFIXES if known)
-            refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
-    return path.stem, tables, by_default
+        path = Path(name)
+        content, suffix = _content_of(name), path.suffix.lower()
+    if suffix in TEXT_SUFFIXES:
+        return path.stem, _read_texts(content, name, rows)
+    if suffix not in _READERS:
+        known = ", ".join([*TEXT_SUFFIXES[1:], *_READERS])
+        refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
+    return path.stem, _READERS[suffix](content, name)
 
 
-def _regular_file(name: str) -> Path:
+def _content_of(name: str) -> bytes:
     if not name.strip():
         refuse("instance", "a name, a file or a table", repr(name))
-    path = Path(name)
     try:
-        if path.is_dir():
-            refuse(name, "a file", "a folder")
-        if not path.exists():
-            refuse(
-                name,
-                "ta001 to ta120, VFR<jobs>_<machines>_<number> or a file",
-                "neither such a name nor an existing file",
-            )
-        if not path.is_file():  # reading a pipe or a device might never end
-            refuse(name, "a regular file", "a pipe or device")
-    except (OSError, ValueError) as error:  # too long, or a null byte
-        if isinstance(error, InstanceError):
-            raise
-        refuse(repr(name[:80]), "the path of a file", f"an error: {error}")
-    return path
-
-
-def _text(path: Path) -> str:
-    try:
-        content = read_file(path)
-    except OSError as error:
-        refuse(str(path), "a readable file", f"an error: {error.strerror}")
-    return decoded(content, str(path))
+        return read_file(Path(name))
+    except FileNotFoundError:
+        refuse(
+            name,
+            "ta001 to ta120, VFR<jobs>_<machines>_<number> or a file",
+            "neither such a name nor an existing file",
+        )
+    except (OSError, ValueError) as error:  # a folder, a pipe, too long, a null byte
+        text = getattr(error, "strerror", None) or error
+        refuse(shown(name), "a readable file", f"an error: {text}")
 
 
 def _form_of(text: str) -> str:
@@ -218,14 +214,6 @@ def _only(found: Sequence[Any], where: str, index: int | None) -> tuple[int, Any
     if not 0 <= number < len(found):
         refuse(where, f"an index from 0 to {len(found) - 1}", shown(number))
     return number, found[number]
-
-
-def _orientation(value: str | Orientation) -> Orientation:
-    try:
-        return Orientation(value)
-    except ValueError:
-        allowed = " or ".join(repr(str(one)) for one in Orientation)
-        refuse("orientation", allowed, shown(value))
 
 
 def _refuse_extras(name: str, index: int | None, rows: Orientation | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import InstanceError, shown
+from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
 from dpbb.flowshop.times import as_times, table_in
 from dpbb.problem import BestKnown
@@ -28,6 +28,16 @@ class Orientation(StrEnum):
 
     JOBS_ROWS = "jobs_rows"
     MACHINES_ROWS = "machines_rows"
+
+
+def orientation_of(value: str | Orientation | None) -> Orientation | None:
+    """Return an orientation by its text; None: not said. InstanceError: another."""
+    if value is None:
+        return None
+    if value not in tuple(Orientation):
+        allowed = " or ".join(repr(str(one)) for one in Orientation)
+        refuse("orientation", allowed, shown(value))
+    return Orientation(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,13 +108,7 @@ class FlowShopInstance:
         InstanceError
             Says what was expected, what came and at which row and column.
         """
-        try:
-            rows = None if orientation is None else Orientation(orientation)
-        except ValueError:
-            allowed = " or ".join(repr(str(o)) for o in Orientation)
-            raise InstanceError(
-                f"orientation: expected {allowed}, got {shown(orientation)}"
-            ) from None
+        rows = orientation_of(orientation)
         table, names = table_in(data, rows)
         times = as_times(table, name)
         if rows is Orientation.MACHINES_ROWS:

@@ -8,17 +8,14 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.headings import Placed, check_headings, is_label
-from dpbb.flowshop.text_formats import MAX_SIZE, whole_number
-from dpbb.text.files import MOST_BYTES, check_readable, read_file, too_large
+from dpbb.flowshop.text_formats import MAX_SIZE, decoded, whole_number
+from dpbb.text.files import MOST_BYTES, too_large
 from dpbb.text.labels import NO_NAMES, Names, unless_counted
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
@@ -41,16 +38,17 @@ class Table(NamedTuple):
     """A table of processing times as it stands in a file, and its name, if any.
 
     ``names`` are those of rows and columns; of jobs and machines, whatever the rows
-    are, where the file ``says_whose`` they are.
+    are, where the file ``says_whose`` they are. ``of_jobs``: rows are jobs for sure.
     """
 
     times: Any
     name: str | None = None
     names: Names = NO_NAMES
     says_whose: bool = False
+    of_jobs: bool = False
 
 
-def read_csv(text: str, path: str) -> Sheet:
+def read_csv(content: bytes, path: str) -> list[Sheet]:
     """Read a table separated by commas, semicolons or tabs.
 
     A first row of names is a header, and so is ``, 0, 1, ...`` (as pandas writes it). A
@@ -58,6 +56,7 @@ def read_csv(text: str, path: str) -> Sheet:
     semicolons or tabs a comma in a number is a decimal comma; a first line ``sep=;`` is
     the separator, as spreadsheets write it.
     """
+    text = decoded(content, path)
     first, _, rest = text.partition("\n")
     said = re.fullmatch(r"sep=(.)\s*", first)
     if said:
@@ -74,10 +73,10 @@ def read_csv(text: str, path: str) -> Sheet:
         cells = [
             (n, [_DECIMAL.sub(r"\1.\2", cell) for cell in row]) for n, row in cells
         ]
-    return Sheet(cells, path)
+    return [Sheet(cells, path)]
 
 
-def read_xlsx(path: Path) -> list[Sheet]:
+def read_xlsx(content: bytes, path: str) -> list[Sheet]:
     """Read the sheets of an Excel workbook that are not empty.
 
     InstanceError: none, or a huge one; or openpyxl is not installed.
@@ -85,23 +84,22 @@ def read_xlsx(path: Path) -> list[Sheet]:
     try:
         from openpyxl import load_workbook
     except ImportError:
-        refuse(str(path), "openpyxl to be installed (pip install openpyxl)", "none")
+        refuse(path, "openpyxl to be installed (pip install openpyxl)", "none")
     try:
-        content = io.BytesIO(read_file(path))
-        with zipfile.ZipFile(content) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(member.file_size for member in archive.infolist())
             if size > MOST_BYTES:
                 raise OSError(too_large(size, MOST_BYTES))
-        book = load_workbook(content, read_only=True, data_only=True)
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         found = [
             Sheet(_cells_of(sheet), f"{path}, sheet {sheet.title!r}")
             for sheet in book.worksheets
         ]
     except Exception as error:  # noqa: BLE001 (from zipfile, XML ...)
-        refuse(str(path), "an Excel workbook", f"an error: {error}")
+        refuse(path, "an Excel workbook", f"an error: {error}")
     sheets = [sheet for sheet in found if sheet.cells]
     if not sheets:
-        refuse(str(path), "a table of processing times", "an empty workbook")
+        refuse(path, "a table of processing times", "an empty workbook")
     return sheets
 
 
@@ -185,7 +183,7 @@ def table_of_cells(sheet: Sheet, orientation: str | None) -> Table:
     return Table(times, names=Names(unless_counted(labels), unless_counted(heads)))
 
 
-def read_json(text: str, path: str) -> list[Table]:
+def read_json(content: bytes, path: str) -> list[Table]:
     """Read ``{"times": [[...]], "name": ...}``, a bare table, or a list of objects.
 
     An object may have names, too: lists ``jobs`` and ``machines``, whichever of them
@@ -199,6 +197,7 @@ def read_json(text: str, path: str) -> list[Table]:
         _refuse_repeated([key for key, _ in pairs], path, "keys")
         return dict(pairs)
 
+    text = decoded(content, path)
     if not text.strip():
         refuse(path, "JSON", "an empty file")
     try:
@@ -220,33 +219,16 @@ def read_json(text: str, path: str) -> list[Table]:
     return [Table(data)]
 
 
-def read_npy(path: Path) -> list[Table]:
+def read_npy(content: bytes, path: str) -> list[Table]:
     """Read one NumPy array; pickled objects are refused."""
-    with numpy_file(path, "a NumPy array file of numbers", np.ndarray) as array:
-        pass
-    return [Table(array)]
-
-
-@contextmanager
-def numpy_file(path: Path, expected: str, kind: type) -> Iterator[Any]:
-    """Open a file of NumPy's for the block; damage found in it is an InstanceError.
-
-    So is another ``kind`` of file: an array, or an archive of several.
-    """
+    expected = "a NumPy array file of numbers"
     try:
-        with check_readable(path).open(
-            "rb"
-        ) as stream:  # NumPy would leave a damaged file open
-            found = np.load(stream, allow_pickle=False)
-            if not isinstance(found, kind):
-                one = isinstance(found, np.ndarray)
-                got = "a single array" if one else "an archive of several arrays"
-                refuse(str(path), expected, got)
-            yield found
-    except InstanceError:
-        raise
+        found = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # noqa: BLE001 (from tokenize, zlib, zipfile, ast ...)
-        refuse(str(path), expected, f"an error: {error}")
+        refuse(path, expected, f"an error: {error}")
+    if not isinstance(found, np.ndarray):
+        refuse(path, expected, "an archive of several arrays")
+    return [Table(found)]
 
 
 def _json_object(data: dict[str, Any], where: str) -> Table:

@@ -10,15 +10,10 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.best_known import benchmark_name
-from dpbb.flowshop.table_formats import numpy_file
-from dpbb.flowshop.text_formats import decoded
 from dpbb.text.files import noted, read_file
 
 DATA_VARIABLE = "DPBB_DATA"
@@ -43,6 +38,11 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         return str(self.path) if self.member is None else f"{self.path}: {self.member}"
 
+    @property
+    def file(self) -> Path:
+        """Name of the instance's own file."""
+        return self.path if self.member is None else Path(self.member)
+
 
 def places_in(folder: Path) -> tuple[dict[str, Place], list[str]]:
     """Return where in a folder which instance is, and what is wrong with archives."""
@@ -55,69 +55,38 @@ def places_in(folder: Path) -> tuple[dict[str, Place], list[str]]:
     found: dict[str, Place] = {}
     damaged = []
     for file in sorted(files, key=lambda file: _FORMS.index(file.suffix.lower())):
-        try:
-            members = _members(file)
-        except InstanceError as error:  # of another's perhaps: all others are read
-            damaged.append(str(error))
-            continue
-        for stem, place in members:
-            name = benchmark_name(stem)
-            if name is not None and name.startswith("VFR"):
+        places = [Place(file)]
+        if file.suffix.lower() != ".txt":
+            try:
+                with zipfile.ZipFile(file) as archive:
+                    places = [Place(file, name) for name in archive.namelist()]
+            except (OSError, zipfile.BadZipFile) as error:
+                # of another's perhaps: all others are read
+                damaged.append(f"{file}: expected a ZIP archive, got an error: {error}")
+                continue
+        for place in places:
+            name = benchmark_name(place.file.stem) or ""
+            known = place.file.suffix.lower() in (".txt", ".npy")
+            if known and name.startswith("VFR"):
                 found.setdefault(name, place)
     return found, damaged
 
 
-def _members(file: Path) -> list[tuple[str, Place]]:
-    """Return what a file holds, by names that need not be those of instances."""
-    match file.suffix.lower():
-        case ".npz":
-            if not file.name.lower().startswith("vrf"):
-                return []
-            with _archive(file) as archive:
-                return [(name, Place(file, name)) for name in archive.files]
-        case ".zip":
-            try:
-                with zipfile.ZipFile(file) as archive:
-                    names = archive.namelist()
-            except (OSError, zipfile.BadZipFile) as error:
-                refuse(str(file), "a ZIP archive", f"an error: {error}")
-            texts = [name for name in names if name.lower().endswith(".txt")]
-            return [(Path(name).stem, Place(file, name)) for name in texts]
-    return [(file.stem, Place(file))]
+def find_vrf(name: str, data_dir: str | os.PathLike[str] | None) -> Place:
+    """Find an instance by its name as the benchmark has it, such as ``"VFR30_15_2"``.
 
-
-def find_vrf(
-    name: str, data_dir: str | os.PathLike[str] | None
-) -> tuple[Place, str | NDArray[Any]]:
-    """Find an instance by its name.
-
-    Parameters
-    ----------
-    name
-        As the benchmark has it, such as ``"VFR30_15_2"``.
-
-    Returns
-    -------
-    tuple
-        Where it is, and either the text of its file or the times, shape (n_jobs,
-        n_machines).
-
-    Raises
-    ------
-    InstanceError
-        No folder, or no such instance in it; says where it was looked for.
+    InstanceError: no folder, or no such instance in it; says where it was looked for.
     """
     folder = data_folder(data_dir, name)
     places, damaged = places_in(folder)
-    place = places.get(name)
-    if place is None:
+    if name not in places:
         raise InstanceError(
             f"{name}: expected {name}_Gap.txt, a .zip archive or vrf_*.npz "
             f"with it, got no such thing in {str(folder)!r} or two levels below; the "
             f"benchmark is published at {PUBLISHED}"
             + "".join(f"; {text}" for text in damaged)
         )
-    return place, content_of(place)
+    return places[name]
 
 
 def data_folder(
@@ -138,35 +107,20 @@ def data_folder(
     return folder
 
 
-def content_of(place: Place) -> str | NDArray[Any]:
-    """Return the text of an instance, or its times, shape (n_jobs, n_machines)."""
-    path, member = place
-    if member is None:
-        try:
-            return decoded(read_file(path, MOST_BYTES), str(path))
-        except OSError as error:
-            refuse(str(path), "a readable file", f"an error: {error.strerror}")
-    if path.suffix.lower() == ".npz":
-        with _archive(path) as archive:
-            _check_size(place, archive.zip.getinfo(f"{member}.npy"))
-            times: NDArray[Any] = archive[member].T
-        return times
+def content_of(place: Place) -> bytes:
+    """Return what is in an instance's own file."""
     try:
-        with zipfile.ZipFile(noted(path)) as archive:
-            _check_size(place, archive.getinfo(member))
-            return decoded(archive.read(member), str(place))
+        if place.member is None:
+            return read_file(place.path, MOST_BYTES)
+        with zipfile.ZipFile(noted(place.path)) as archive:
+            size = archive.getinfo(place.member).file_size
+            if size > MOST_BYTES:
+                refuse(str(place), f"at most {MOST_BYTES:,} bytes", f"{size:,}")
+            return archive.read(place.member)
     except InstanceError:
         raise
-    except (EOFError, OSError, RuntimeError, ValueError) as error:
-        refuse(str(place), "a text file", f"an error: {error}")
-    except (zipfile.BadZipFile, zlib.error) as error:
-        refuse(str(place), "a text file", f"an error: {error}")
-
-
-def _check_size(place: Place, member: zipfile.ZipInfo) -> None:
-    if member.file_size > MOST_BYTES:
-        refuse(str(place), f"at most {MOST_BYTES:,} bytes", f"{member.file_size:,}")
-
-
-def _archive(file: Path) -> Any:
-    return numpy_file(file, "an archive of NumPy arrays", np.lib.npyio.NpzFile)
+    except (
+        *(EOFError, OSError, RuntimeError, ValueError),
+        *(zipfile.BadZipFile, zlib.error),
+    ) as error:
+        refuse(str(place), "a readable file", f"an error: {error}")

@@ -438,7 +438,7 @@ def test_npy_of_objects_or_other_shapes_is_refused(tmp_path):
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path):
-    with pytest.raises(InstanceError, match="expected a file, got a folder"):
+    with pytest.raises(InstanceError, match="a readable file, got an error: Is a"):
         read_instance(tmp_path)
     with pytest.raises(InstanceError, match=r"none.txt: expected ta001 .* got neither"):
         read_instance(tmp_path / "none.txt")
@@ -446,16 +446,14 @@ def test_what_is_no_regular_file_is_refused(tmp_path):
         read_instance("ta1x")
     with pytest.raises(InstanceError, match="expected ta001 to ta120, got 'ta121'"):
         read_instance("ta121")
-    with pytest.raises(
-        InstanceError, match="expected the path of a file, got an error"
-    ):
+    with pytest.raises(InstanceError, match="expected a readable file, got an error"):
         read_instance("x" * 5000)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_pipe_is_refused_instead_of_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")
-    with pytest.raises(InstanceError, match="a regular file, got a pipe or device"):
+    with pytest.raises(InstanceError, match="a readable file, got .* a pipe or device"):
         read_instance(tmp_path / "pipe.txt")
 
 

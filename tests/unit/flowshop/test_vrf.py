@@ -79,11 +79,11 @@ def test_instance_of_another_size_than_its_name_says_is_refused(tmp_path):
 
 def test_damaged_archive_is_refused(tmp_path):
     (tmp_path / "vrf_small.npz").write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(InstanceError, match="expected an archive of NumPy arrays"):
+    with pytest.raises(InstanceError, match="expected a ZIP archive"):
         read_instance("VFR3_2_1", data_dir=tmp_path)
     np.save(tmp_path / "plain.npy", np.ones(3))
     (tmp_path / "plain.npy").rename(tmp_path / "vrf_small.npz")
-    with pytest.raises(InstanceError, match="expected an archive of NumPy arrays"):
+    with pytest.raises(InstanceError, match="expected a ZIP archive"):
         read_instance("VFR3_2_1", data_dir=tmp_path)
 
 
