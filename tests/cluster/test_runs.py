@@ -133,7 +133,7 @@ async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
     await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in workers) == 4)
     runs.append(await submit(c, spec_of(*HUGE)))
     hub = plugin_of(s).hub
-    await until(lambda: [len(run.busy) for run in hub.runs.values()] == [2, 2])
+    await until(lambda: [len(run.tasks) for run in hub.runs.values()] == [2, 2])
     instance, ub, *golden = MIDDLE
     third = await submit(c, spec_of(instance, ub))
     assert counts(await third.result()) == tuple(golden)

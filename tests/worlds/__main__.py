@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 WORLDS = {
     "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "faults": "kills, restarts, drains, joins, a bad network: exact all the same",
-    "cold": "the first second after an installation: no schedule worse than NEH's",
     "loss": "what a kill of everything costs: by timestamps, and by real kills",
-    "checkpoints": "how large those of real seats are, and what every step takes",
-    "page": "what a run loses while its page is open in browsers",
 }
 """What there is; a world is a folder with ``suite.py``, as those of ``dpbb.bench``."""
 

@@ -130,17 +130,9 @@ class ClientCalls:
         if run is None:
             self._hub.result(run_id)
             return False
-        return self._taken(
-            run_id, run.coordinator.offer, permutation, source, time.monotonic()
-        )
-
-    def _taken(
-        self, run_id: RunId, take: Callable[..., bool], *arguments: object
-    ) -> bool:
-        """Give a coordinator what came from outside; a breach ends the run."""
         try:
-            is_new = take(*arguments)
-        except InvariantError as error:
+            is_new = run.coordinator.offer(permutation, source, time.monotonic())
+        except InvariantError as error:  # a breach ends the run
             self._hub.fail(run_id, error)
             raise
         self._hub.advance(run_id)

@@ -28,7 +28,6 @@ logger = logging.getLogger(__name__)
 PREFIX = "dpbb-"
 """Of the keys of all futures."""
 
-MANY_KEYS = 256
 FORGOTTEN_S = 1.0
 
 
@@ -50,7 +49,6 @@ class Submitter:
         self._client: Client | None = None
         self._starting = asyncio.Lock()
         self._futures: dict[str, Future[None]] = {}
-        self._known: dict[RunId, set[str]] = {}  # keys that Dask may still hold
         self._watchers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -82,10 +80,6 @@ class Submitter:
             pure=False,
         )
         self._futures[key] = future
-        known = self._known.setdefault(run_id, set())
-        known.add(key)
-        if len(known) > MANY_KEYS:
-            known.intersection_update(self._scheduler.tasks)
         watcher = asyncio.create_task(self._watch(future, run_id, assignment))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
@@ -101,9 +95,10 @@ class Submitter:
 
         A worker that leaves before would make it complain of lost results.
         """
-        keys = self._known.pop(run_id, set())
+        tasks, beginning = self._scheduler.tasks, f"{PREFIX}{run_id}-"
+        keys = {key for key in tasks if str(key).startswith(beginning)}
         deadline = time.monotonic() + FORGOTTEN_S
-        while keys & self._scheduler.tasks.keys() and time.monotonic() < deadline:
+        while keys & tasks.keys() and time.monotonic() < deadline:
             await asyncio.sleep(0.002)
 
     async def close(self) -> None:

@@ -1,1 +1,0 @@
-"""How large the checkpoints of real seats are, and what they take."""

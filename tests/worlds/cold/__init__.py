@@ -1,1 +1,0 @@
-"""A process without compiled code on a busy machine."""

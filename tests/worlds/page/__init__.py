@@ -1,1 +1,0 @@
-"""The page of a cluster's dashboard, open in browsers."""
