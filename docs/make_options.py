@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.estimation.result import USED_OPTIONS
-from dpbb.options.rows import Where
-from dpbb.options.table import OPTIONS
+from dpbb.options.table import OPTIONS, TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +29,7 @@ HEAD = '''\
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from dpbb.options.table import (
 {enums}
@@ -40,22 +38,12 @@ from dpbb.options.table import (
 # fmt: off
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from os import PathLike
     from typing import Literal, SupportsIndex, TypeAlias
 
-    from dpbb.options.table import SolveOptions
-
     StyleName: TypeAlias = {style}  # noqa: E501
 '''
-
-PARTS = {
-    Where.RUN: ("RunOptions", "Options of the scheduler and the seats of a run."),
-    Where.ENGINE: (
-        "Tuning",
-        "What changes the speed of an engine, never its counts; None: automatic.",
-    ),
-}
 
 PARAMETER = "progress"
 """A parameter of its own in ``solve`` and ``resume``: it takes a ``Progress``, too."""
@@ -67,7 +55,6 @@ def derived() -> str:
     style = OPTIONS[PARAMETER].kind.given
     head = HEAD.format(enums="\n".join(f"    {name}," for name in enums), style=style)
     parts = [head]
-    parts += [values_class(where, *about) for where, about in PARTS.items()]
     solve = [name for name in OPTIONS if name != PARAMETER]
     text = "Keywords of ``dpbb.solve``, ``submit`` and ``resume``: single options."
     parts.append(keywords("SolveKeywords(TypedDict, total=False)", text, solve))
@@ -87,38 +74,6 @@ def enums_in(row: OptionRow) -> list[str]:
     return re.findall(r"[A-Z]\w+", row.type.replace("None", ""))
 
 
-def values_class(where: Where, name: str, text: str) -> str:
-    """Return a class of the options that matter at one place."""
-    rows = [row for row in OPTIONS.values() if row.where is where]
-    lines = [
-        "",
-        "@dataclass(frozen=True, slots=True)",
-        f"class {name}:",
-        f'    """{text}',
-        "",
-        "    ``dpbb.options.table`` says what they mean.",
-        '    """',
-        "",
-        *(f"    {row.name}: {row.type} = {default(row)}" for row in rows),
-        "",
-        "    @classmethod",
-        f"    def of(cls, options: SolveOptions) -> {name}:",
-        '        """Return what all the options say of it."""',
-        "        names = [field.name for field in fields(cls)]",
-        "        return cls(**{name: getattr(options, name) for name in names})",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def default(row: OptionRow) -> str:
-    """Return a default as Python writes it."""
-    (*_, enum) = (None, *enums_in(row))
-    if enum is not None and row.default is not None:
-        return f"{enum}.{row.default.name}"
-    return repr(row.default)
-
-
 def keywords(head: str, text: str, names: Iterable[str]) -> str:
     """Return a TypedDict of options."""
     lines = ["", f"class {head}:", f'    """{text}"""', ""]
@@ -130,17 +85,31 @@ def keywords(head: str, text: str, names: Iterable[str]) -> str:
 
 
 def options_table() -> str:
-    """Return the table in Markdown."""
+    """Return the tables in Markdown: the options, then the keys of ``tuning``."""
     lines = [
         "| option | flag | allowed | default | when resumed | meaning |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
         f"| `{row.name}` | `{row.flag}` | {row.kind.allowed} | {row.default_text} "
-        f"| {row.resumed} | {row.help} |"
+        f"| {row.resumed} | {meaning(row)} |"
         for row in OPTIONS.values()
     ]
+    lines += [
+        "",
+        "| key of `tuning` | allowed | default | meaning |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{row.name}` | {row.kind.allowed} | {row.default_text} | {meaning(row)} |"
+        for row in TUNING.values()
+    ]
     return "\n".join(lines) + "\n"
+
+
+def meaning(row: OptionRow) -> str:
+    """Return all that a row says of its option."""
+    return f"{row.help}; {row.detail}" if row.detail else row.help
 
 
 def page() -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpbb.flowshop.formats import read_instance as read_instance
     from dpbb.flowshop.instance import FlowShopInstance as FlowShopInstance
     from dpbb.options import SolveOptions as SolveOptions
+    from dpbb.options import Tuning as Tuning
     from dpbb.proof.verify import verify as verify
     from dpbb.result import Result as Result
     from dpbb.result import Status as Status
@@ -78,7 +79,7 @@ _HOMES = {
     "dpbb.estimation.result": ("Estimate",),
     "dpbb.flowshop.formats": ("read_instance",),
     "dpbb.flowshop.instance": ("FlowShopInstance",),
-    "dpbb.options": ("SolveOptions",),
+    "dpbb.options": ("SolveOptions", "Tuning"),
     "dpbb.result": ("Result", "Status", "Termination"),
 }
 

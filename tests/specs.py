@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.options import RunOptions
+from dpbb.options import TUNING, RunOptions
 
 if TYPE_CHECKING:
     from dpbb.options import TreeOptions
@@ -25,4 +25,11 @@ def run_spec(
 def changed(spec: RunSpec, **values: Any) -> RunSpec:
     """Return a copy with other values, of options of the run, too."""
     options = {name: values.pop(name) for name in OPTIONS & values.keys()}
-    return replace(spec, options=replace(spec.options, **options), **values)
+    tuning = values.pop("tuning", spec.tuning)
+    tuned = {name: values.pop(name) for name in TUNING.keys() & values.keys()}
+    return replace(
+        spec,
+        options=replace(spec.options, **options),
+        tuning=tuning.replace(**tuned),
+        **values,
+    )

@@ -41,7 +41,7 @@ from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
-from dpbb.options import RunOptions, TreeOptions
+from dpbb.options import TreeOptions, Tuning
 
 WARM_UP = ("ta030", 2178)
 """A tree that is large enough for every worker to get some of it."""
@@ -258,6 +258,6 @@ def submit_tree(client: Client, instance: str, ub: int) -> Any:
         instance=instance,
         engine="cpu",
         upper_bound=ub,
-        options=RunOptions(heuristic_threads=0),
+        tuning=Tuning(heuristic_threads=0),
     )
     return submit_run(client, spec)

@@ -182,7 +182,12 @@ def run(args: argparse.Namespace) -> int:
     print(HEADER)
     for tree in args.trees:
         for balance, explorers in product(args.balance, args.explorers):
-            tuning = Tuning(explorers, args.block_size, balance, args.slice)
+            tuning = Tuning(
+                explorers=explorers,
+                block_size=args.block_size,
+                balance=balance,
+                slice_s=args.slice,
+            )
             for repetition in range(args.repeat):
                 problem = FlowShopProblem(_instance(tree, args.data), args.bound)
                 result = measure(

@@ -30,7 +30,6 @@ from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
 from dpbb.options import OPTIONS, SolveOptions, Strategy
-from dpbb.options.rows import Where
 from dpbb.problem import (
     Problem,
     best_known_of,
@@ -404,7 +403,7 @@ class Campaign:
             f"{OPTIONS[name].flag} {value}"
             for name, value in self._given().items()
             if name not in (*TAKEN, *changed)
-            and OPTIONS[name].where is not Where.CLIENT
+            and not OPTIONS[name].client
             and value not in (default[name], values[name], Strategy.AUTO)
         ]
         if self.hint and saved.ub > (record.best_upper or saved.ub) + 1:

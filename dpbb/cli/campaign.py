@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
     for end in ENDS:
         parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
-    add_options(parser, without=NOT_HERE)
+    add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from typing import Any
 
 from dpbb.cli.shared import (
     EXIT_CODES_TEXT,
+    add_config,
     add_on_end,
     add_options,
     add_output,
-    add_progress,
     check_files,
     given_options,
     run_and_show,
@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dpbb save wrote; a path or URL",
     )
     add_output(parser)
-    add_progress(parser)
+    add_config(parser)
     add_on_end(parser)
-    add_options(parser)
+    add_options(parser, "CHECKPOINT")
 
 
 def run(args: argparse.Namespace) -> int:

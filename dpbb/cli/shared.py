@@ -20,7 +20,7 @@ from dpbb.errors import OptionError, UnwrittenError
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.options import OPTIONS, ProgressStyle, SolveOptions, Verbosity
 from dpbb.options.permutations import jobs_in
-from dpbb.options.rows import OptionRow, read_toml
+from dpbb.options.rows import Group, OptionRow, read_toml
 from dpbb.problem import Problem, n_machines_of
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
@@ -60,8 +60,7 @@ def add_ends(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             f"--{side}",
             metavar="JOBS",
-            help=f"jobs that stay {where} all others, in this order: numbers from 0 or "
-            "names, separated by commas; only those between are sequenced",
+            help=f"jobs that stay {where} all others, in this order: 3,0,7 or names",
         )
 
 
@@ -77,10 +76,11 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
-def add_progress(parser: argparse.ArgumentParser) -> None:
-    """Add ``--config`` and ``--log-json``."""
-    parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
-    add_log_json(parser)
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Add ``--config``."""
+    parser.add_argument(
+        "--config", metavar="FILE", help="options in TOML: table [solve]"
+    )
 
 
 def add_on_end(parser: argparse.ArgumentParser) -> None:
@@ -88,9 +88,8 @@ def add_on_end(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on-end",
         metavar="COMMAND",
-        help="run this (no shell) at the end, at a failure, and when there are no "
-        "seats (see $DPBB_EVENT; JSON on its standard input); or an address, "
-        "http://..., that gets the JSON by POST",
+        help="run this (no shell), or POST JSON to http://..., at the end, at a "
+        "failure, and when there are no seats",
     )
 
 
@@ -102,23 +101,29 @@ def add_log_json(parser: argparse._ActionsContainer) -> None:
         action="store_const",
         const=str(ProgressStyle.JSON),
         default=argparse.SUPPRESS,
-        help="short for --progress json",
+        help="--progress json",
     )
 
 
-def add_options(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+def add_options(
+    parser: argparse.ArgumentParser, of: str, without: Collection[str] = ()
+) -> None:
     """Add the options table; what is not given stays out of the namespace.
 
-    ``without``: options that the command refuses; its help has nothing of them.
+    Parameters
+    ----------
+    of
+        What the command takes besides options, for the first line of its help.
+    without
+        Options that the command refuses; its help has nothing of them.
     """
-    group = parser.add_argument_group(
-        "options of the search",
-        "the same in Python (solve(..., time_limit_s=60)) and TOML",
-    )
+    parser.usage = f"%(prog)s [options] {of}"
+    groups = {name: parser.add_argument_group(name) for name in Group}
     for row in OPTIONS.values():
-        add_option(group, row, hidden=row.name in without)
-    add_short(group, Verbosity.QUIET)
-    add_short(group, Verbosity.VERBOSE)
+        add_option(groups[row.group], row, hidden=row.name in without)
+    add_short(groups[Group.SHOWN], Verbosity.QUIET)
+    add_short(groups[Group.SHOWN], Verbosity.VERBOSE)
+    add_log_json(groups[Group.SHOWN])
 
 
 def add_short(parser: argparse._ActionsContainer, level: Verbosity) -> None:
@@ -130,7 +135,7 @@ def add_short(parser: argparse._ActionsContainer, level: Verbosity) -> None:
         action="store_const",
         const=str(level),
         default=argparse.SUPPRESS,
-        help=f"short for --verbosity {level}",
+        help=f"--verbosity {level}",
     )
 
 
@@ -138,13 +143,14 @@ def add_option(
     parser: argparse._ActionsContainer, row: OptionRow, *, hidden: bool = False
 ) -> None:
     """Add the flag of one option; a text that its kind parses, unless it is given."""
-    shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")
-    what = "" if shown else f"; {row.kind.allowed}"
-    text = f"{row.help}{what} (default: {row.default_text})".replace("%", "%%")
+    names = row.kind.allowed.removeprefix("one of ")
+    text = row.help if names == row.kind.allowed else f"{row.help}: {names}"
     shape: dict[str, Any] = {"metavar": row.kind.metavar}
     if row.kind.metavar is None:
         shape = {"action": "store_true"}
-    text = argparse.SUPPRESS if hidden else text
+    if row.kind.rows:
+        shape["action"] = "append"
+    text = argparse.SUPPRESS if hidden else text.replace("%", "%%")
     parser.add_argument(
         row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape
     )
@@ -170,7 +176,10 @@ SAME_S = 2.0
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
     """Options of the TOML file, then of the flags; no defaults."""
     values = {} if args.config is None else read_toml(args.config, OPTIONS)
-    return values | flags_given(args, OPTIONS.values())
+    flags = flags_given(args, OPTIONS.values())
+    if "tuning" in values and "tuning" in flags:
+        flags["tuning"] = values["tuning"] | flags["tuning"]
+    return values | flags
 
 
 def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str, Any]:
@@ -180,6 +189,9 @@ def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str
         given = getattr(args, row.name, None)
         if isinstance(given, str):
             given = row.kind.parse(given, row.flag)
+        elif isinstance(given, list):  # each a part of a table
+            parts = [row.kind.parse(one, row.flag) for one in given]
+            given = {key: value for part in parts for key, value in part.items()}
         if given is not None:
             values[row.name] = given
     return values

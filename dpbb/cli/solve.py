@@ -5,12 +5,12 @@ from typing import Any
 
 from dpbb.cli.shared import (
     EXIT_CODES_TEXT,
+    add_config,
     add_ends,
     add_instance,
     add_on_end,
     add_options,
     add_output,
-    add_progress,
     check_files,
     given_options,
     problem_of,
@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_instance(parser)
     add_ends(parser)
     add_output(parser)
-    add_progress(parser)
+    add_config(parser)
     add_on_end(parser)
-    add_options(parser)
+    add_options(parser, "INSTANCE")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_ends(parser)
     parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    add_options(parser)
+    add_options(parser, "INSTANCE")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -301,7 +301,7 @@ class Balance:
             if much_faster(takers[0], takers[-1]):
                 return shares_by_speed(donated, takers)
         book = self._book
-        per_seat = book.spec.options.units_per_seat
+        per_seat = book.spec.tuning.units_per_seat
         several = min(seats * per_seat, len(donated) // _PORTION_ROOTS)
         if len(book.waiting) > max(_FEW_LEASES, len(book.leases) // 64):
             several = 1  # there is enough for who is idle next

@@ -135,7 +135,7 @@ def encode_header(
             "root_bound": spec.root_bound,
         },
         "options": without_places(asdict(spec.options)),
-        "tuning": asdict(spec.tuning),
+        "tuning": spec.tuning.to_mapping(),
         "request": _without_places(spec.request),
         "incumbent": {
             "cutoff": saved.cutoff,
@@ -291,7 +291,7 @@ def _decode(
         problem=found,
         tree=options,
         options=RunOptions.of(SolveOptions.from_mapping(without_places(of_run))),
-        tuning=Tuning.of(SolveOptions.from_mapping(header["tuning"] or {})),
+        tuning=Tuning(**header["tuning"]),
         upper_bound=incumbent["cutoff"],
         root_bound=header["spec"].get("root_bound"),  # older ones do not have it
         permutation=None if jobs is None else tuple(jobs),

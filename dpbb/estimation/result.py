@@ -6,18 +6,12 @@ import html
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from dpbb.options import OPTIONS
-from dpbb.options.rows import Resumed
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from dpbb.estimation.rates import Rate
 
-USED_OPTIONS = (
-    *(name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED),
-    "engine",
-    "threads",
-)
+USED_OPTIONS = ("bound", "branching", "all_optima", "tuning", "engine", "threads")
 """Options of a solve that an estimate looks at."""
 
 MOST_NODES = 1e300

@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 
@@ -42,6 +42,8 @@ class Kind:
         What happens without a value.
     place
         Whether it is a path or an address, which nobody takes from a file.
+    rows
+        Those of a table in the table.
     """
 
     allowed: str
@@ -51,6 +53,7 @@ class Kind:
     given: str
     default_text: str = "none"
     place: bool = False
+    rows: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _refuse(name: str, allowed: str, got: Any) -> NoReturn:
@@ -165,7 +168,7 @@ def choice(values: type[StrEnum]) -> Kind:
 
     names = ", ".join(f'"{value}"' for value in values)
     given = f"{values.__name__} | Literal[{names}]"
-    return Kind(allowed, check, check, "|".join(values), given)
+    return Kind(allowed, check, check, "NAME", given)
 
 
 def one_of(*values: str) -> Kind:
@@ -177,7 +180,7 @@ def one_of(*values: str) -> Kind:
             _refuse(name, allowed, value)
         return value
 
-    return Kind(allowed, check, check, "|".join(values), "str")
+    return Kind(allowed, check, check, "NAME", "str")
 
 
 def is_a(type_: Any, allowed: str) -> Kind:
@@ -258,6 +261,30 @@ def permutation() -> Kind:
     )
     given = "Iterable[SupportsIndex] | list[str] | tuple[str, ...]"
     return Kind(allowed, check_jobs, parse_permutation, "FILE", given)
+
+
+def table(made: Any, rows: Mapping[str, Any]) -> Kind:
+    """Tables of named values; as texts, each KEY=VALUE."""
+    allowed = f"a {made.__name__}, or some of its values by name"
+
+    def check(value: Any, name: str) -> Any:
+        if isinstance(value, made):
+            return value
+        if not isinstance(value, Mapping):
+            _refuse(name, allowed, value)
+        return made(**value)
+
+    def parse(text: str, name: str) -> dict[str, Any]:
+        key, sign, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not sign:
+            _refuse(name, "KEY=VALUE", text)
+        if key not in rows:
+            raise unknown_option(key, rows, f"{name} ")
+        return {key: rows[key].kind.parse(value, f"{name} {key}")}
+
+    given = f"{made.__name__} | Mapping[str, Any]"
+    return Kind(allowed, check, parse, "KEY=VALUE", given, rows=rows)
 
 
 def plain(type_: type) -> Kind:

@@ -1,8 +1,8 @@
 """What a row of the options table says, and how it is read from a TOML file."""
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,20 @@ from dpbb.options.permutations import parse_permutation
 from dpbb.text.files import read_file
 
 
-class Where(StrEnum):
-    """Where an option matters, and so how far it travels."""
+class Group(StrEnum):
+    """What options are about: a heading of the help, in this order."""
 
-    TREE = "tree"  # what the tree is (``TreeOptions``): stored and hashed
-    RUN = "run"  # the scheduler and the seats, as ``RunSpec.options``
-    ENGINE = "engine"  # the engine's speed alone, as ``RunSpec.tuning``
-    PLAN = "plan"  # before the tree; the run gets what comes of it, as its cutoff
-    CLIENT = "client"  # the caller's process alone: never travels
+    LIMITS = "limits"
+    SEARCH = "search"
+    HEURISTICS = "heuristics"
+    MACHINES = "machines"
+    FILES = "files"
+    SHOWN = "what is shown"
+    TUNING = "tuning"
 
 
 class Resumed(StrEnum):
-    """What an option is for a run that goes on from a checkpoint, unless it is given.
-
-    Nothing of options that begin anew is needed from the checkpoint.
-    """
+    """What an option is in a run that goes on from a checkpoint, if it is not given."""
 
     FIXED = "as before"  # and another value is refused
     KEPT = "kept"
@@ -40,10 +39,12 @@ class OptionRow:
 
     Parameters
     ----------
-    name, default, help
-        As people see them.
-    resumed
-        What it is when a run goes on.
+    help
+        One line for people, as ``--help`` has it.
+    detail
+        More of it, for the reference.
+    client
+        Whether it matters in the caller's process alone; others are stored with a run.
     type
         Type of the option, as Python writes it.
     """
@@ -51,9 +52,11 @@ class OptionRow:
     name: str
     default: Any
     kind: Kind
+    group: Group
     help: str
-    where: Where
+    detail: str
     resumed: Resumed
+    client: bool
     type: str
 
     @property
@@ -66,38 +69,59 @@ class OptionRow:
         """The default, or what happens without a value."""
         if self.default is None:
             return self.kind.default_text
+        if self.kind.rows:
+            return "of each key its own"
         return "off" if self.default is False else str(self.default)
-
-    @property
-    def stored(self) -> bool:
-        """Whether a run holds it, for whoever makes its result."""
-        return self.where is not Where.CLIENT
 
 
 def row(
-    default: Any, kind: Kind, where: Where, help: str, *, resumed: Resumed | None = None
+    default: Any,
+    kind: Kind,
+    group: Group,
+    help: str,
+    detail: str = "",
+    *,
+    resumed: Resumed = Resumed.KEPT,
+    client: bool = False,
 ) -> Any:  # whatever the field is
-    """Return a dataclass field that is a row of the table.
-
-    ``resumed``: default: as before for the tree, anew for the client and for places,
-    kept for all else.
-    """
-    usual = {Where.TREE: Resumed.FIXED, Where.CLIENT: Resumed.ANEW}
-    chosen = resumed or usual.get(where, Resumed.KEPT)
-    if kind.place:
-        chosen = Resumed.ANEW
-    return field(default=default, metadata={"row": (kind, help, where, chosen)})
+    """Return a dataclass field that is a row of the table; see ``OptionRow``."""
+    if client or kind.place or group is Group.TUNING:
+        resumed = Resumed.ANEW
+    parts = {"kind": kind, "group": group, "help": help, "detail": detail}
+    parts |= {"resumed": resumed, "client": client}
+    return field(default=default, metadata={"row": parts})
 
 
 def rows_of(table: type) -> dict[str, OptionRow]:
     """Rows of a table, by name, in the order of its fields."""
-    return {option.name: _row(option) for option in fields(table)}
+    return {
+        one.name: OptionRow(
+            one.name, one.default, type=str(one.type), **one.metadata["row"]
+        )
+        for one in fields(table)
+    }
 
 
-def _row(option: Field[Any]) -> OptionRow:
-    kind, text, where, resumed = option.metadata["row"]
-    type_ = str(option.type)
-    return OptionRow(option.name, option.default, kind, text, where, resumed, type_)
+def fill(table: Any, rows: Mapping[str, OptionRow], values: Mapping[str, Any]) -> None:
+    """Set the fields of a frozen table, each checked.
+
+    OptionError: a name that no row has, or a value that is not allowed.
+    """
+    for name in values:
+        if name not in rows:
+            raise unknown_option(name, rows)
+    for name, one in rows.items():
+        value = one.kind.check(values.get(name, one.default), name)
+        object.__setattr__(table, name, value)
+
+
+def to_mapping(table: Any, rows: Iterable[str]) -> dict[str, Any]:
+    """Return the names and values of a table; tuples as lists."""
+    values = {name: getattr(table, name) for name in rows}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+    }
 
 
 def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any]:
@@ -129,6 +153,8 @@ def _checked(
     if name not in table:
         raise unknown_option(name, table, f"{path}, ")
     kind, where = table[name].kind, f"{path}, {name}"
+    if kind.rows and isinstance(value, dict):
+        return {key: _checked(where, key, value[key], kind.rows) for key in value}
     if kind.parse is parse_permutation and isinstance(value, str):
         return parse_permutation(value, where)
     return kind.check(value, where)

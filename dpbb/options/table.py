@@ -10,15 +10,14 @@ reference, and ``dpbb.options.derived`` (run ``docs/make_options.py`` after a ch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpbb.errors import OptionError
 from dpbb.options import kinds
-from dpbb.options.kinds import unknown_option
-from dpbb.options.rows import Resumed, Where, read_toml, row, rows_of
+from dpbb.options.rows import Group, Resumed, fill, read_toml, row, rows_of, to_mapping
 
 if TYPE_CHECKING:
     from dpbb.options.derived import OptionKeywords
@@ -176,6 +175,134 @@ class TreeOptions:
         )
 
 
+def _tuning(default: Any, kind: kinds.Kind, help: str) -> Any:
+    return row(default, kind, Group.TUNING, help)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class Tuning:
+    """What changes how fast a tree is explored, and what only experiments need.
+
+    ``TUNING`` lists the fields. A run that goes on from a checkpoint begins with the
+    defaults again, but for what its tree depends on.
+
+    Raises
+    ------
+    OptionError
+        Says which field, what is allowed and what came.
+
+    Examples
+    --------
+    >>> Tuning(balance="steal").explorers is None
+    True
+    """
+
+    explorers: int | None = _tuning(
+        None, kinds.optional(kinds.whole(1), "automatic"), "GPU: number of explorers"
+    )
+    block_size: int | None = _tuning(
+        None,
+        kinds.optional(kinds.whole(*BLOCK_SIZE_RANGE), "automatic"),
+        "GPU: threads of a block, a multiple of 32",
+    )
+    balance: Balance | None = _tuning(
+        None,
+        kinds.optional(kinds.choice(Balance), "automatic"),
+        "GPU: how explorers share their work",
+    )
+    slice_s: float | None = _tuning(
+        None,
+        kinds.optional(kinds.number(above=0, most=1), "automatic"),
+        "seconds between looks at new orders; on a GPU orders end a slice",
+    )
+    units_per_seat: int = _tuning(
+        4, kinds.whole(1, 4096), "work units that a donation is cut into, per idle seat"
+    )
+    pool_size: int | None = _tuning(
+        None,
+        kinds.optional(kinds.whole(1, 1 << 24), "automatic"),
+        "engine pool: children that are bounded together",
+    )
+    selection: Selection | None = _tuning(
+        None,
+        kinds.optional(kinds.choice(Selection), "hybrid"),
+        "engine pool: open nodes to take next; hybrid: the best, but the deepest while "
+        "the pool is full; best: the lower bound of the tree rises, and memory grows",
+    )
+    offload: Offload | None = _tuning(
+        None,
+        kinds.optional(kinds.choice(Offload), "parents"),
+        "engine pool, GPU: parents, which are branched on there, or nodes, a thread "
+        "each, as in the founding papers",
+    )
+    placement: Placement | None = _tuning(
+        None,
+        kinds.optional(kinds.choice(Placement), "automatic"),
+        "engine pool, GPU: tables in global memory, times and Johnson's orders in "
+        "shared memory, or all in shared memory",
+    )
+    heuristic_threads: int | None = _tuning(
+        None,
+        kinds.optional(
+            kinds.whole(0, 1024),
+            "on a GPU's host the idle cores; of CPU workers none, or all but one of "
+            "the threads where the tree does not end in time",
+        ),
+        "threads of each worker that improve schedules while the tree is explored; 0: "
+        "none, as with --cutoff and without heuristics",
+    )
+    heuristic_start_s: float | None = _tuning(
+        None,
+        kinds.optional(
+            kinds.seconds(above=0),
+            "a quarter of the time so far, from 5 s to 5 minutes",
+        ),
+        "seconds that each of these threads takes for a schedule to start from",
+    )
+    estimates: Estimates = _tuning(
+        Estimates.AUTO,
+        kinds.choice(Estimates),
+        "auto: estimate what is left of runs of more than 10 to 40 s, by the "
+        "scheduler's cores (10 s or a tenth of a time limit where heuristics may get "
+        "threads of the tree), on the scheduler's machine",
+    )
+    checkpoint_keep: int = _tuning(3, kinds.whole(1), "how many checkpoints are kept")
+    branching_ub: int | None = _tuning(
+        None,
+        kinds.optional(kinds.whole(0), "the upper bound after the start heuristics"),
+        "value that minbranch compares bounds with",
+    )
+    root_order: tuple[int, ...] | None = _tuning(
+        None,
+        kinds.optional(kinds.permutation(), "0 to n-1"),
+        "jobs in the order in which siblings are numbered",
+    )
+
+    def __init__(self, /, **values: Any) -> None:
+        fill(self, TUNING, values)
+        if self.block_size is not None and self.block_size % 32:
+            raise OptionError(
+                f"block_size: expected a multiple of 32, got {self.block_size}"
+            )
+
+    def replace(self, /, **values: Any) -> Tuning:
+        """Copy with some fields changed."""
+        return Tuning(**{**self.to_mapping(), **values})
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Names and values that JSON and TOML can hold."""
+        return to_mapping(self, TUNING)
+
+    def changed(self) -> dict[str, Any]:
+        """Names and values of those that are not the default."""
+        values = {name: getattr(self, name) for name in TUNING}
+        return {k: v for k, v in values.items() if v != TUNING[k].default}
+
+
+TUNING = rows_of(Tuning)
+"""The rows of ``Tuning``, by name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class SolveOptions:
     """How to solve an instance; every value is checked.
@@ -194,291 +321,198 @@ class SolveOptions:
     2
     """
 
+    time_limit_s: float | None = row(
+        None,
+        kinds.optional(kinds.seconds(above=0)),
+        Group.LIMITS,
+        "stop after X seconds (30m, 2h), start-up included",
+        resumed=Resumed.ANEW,
+    )
+    node_limit: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1)),
+        Group.LIMITS,
+        "stop after about N explored nodes",
+        resumed=Resumed.ANEW,
+    )
+    gap_limit: float | None = row(
+        None,
+        kinds.optional(kinds.number(least=0, below=1)),
+        Group.LIMITS,
+        "stop when (best - bound) / best is at most X",
+        "the bound is the best one that is proved; at 0 the proof is at hand, and is "
+        "finished",
+        resumed=Resumed.ANEW,
+    )
     engine: EngineName = row(
         EngineName.AUTO,
         kinds.choice(EngineName),
-        Where.PLAN,
-        "engine that explores; auto: a GPU when there is one, else the CPU",
+        Group.SEARCH,
+        "what explores",
+        "auto: a GPU when there is one, else the CPU",
         resumed=Resumed.ANEW,
     )
-    threads: int | None = row(
+    bound: str | None = row(
         None,
-        kinds.optional(kinds.whole(1, 1024), "all physical cores"),
-        Where.CLIENT,
-        "CPU threads that each worker explores with",
-    )
-    workers: int | None = row(
-        None,
-        kinds.optional(kinds.whole(0, 1024), "one, or one for each GPU"),
-        Where.CLIENT,
-        "worker processes of the embedded cluster; with GPUs: how many of those that "
-        "CUDA_VISIBLE_DEVICES leaves; 0: no cluster is started, this process explores "
-        "with one thread, or as many as threads says",
-    )
-    scheduler: str | None = row(
-        None,
-        kinds.optional(
-            kinds.address(), "$DPBB_SCHEDULER, $DASK_SCHEDULER_ADDRESS, else its own"
-        ),
-        Where.CLIENT,
-        "existing Dask cluster to explore on, such as tcp://host:8786",
+        kinds.optional(kinds.name("the name of a bound"), "the problem's own"),
+        Group.SEARCH,
+        "lower bound; of flow shops lb1, lb2 or cascade",
+        "lb2: with two-machine bounds of the children that LB1 leaves; cascade: with "
+        "some of them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines "
+        "from 0)",
+        resumed=Resumed.FIXED,
     )
     branching: BranchingRule | None = row(
         None,
         kinds.optional(
             kinds.choice(BranchingRule), "minmin, or the side of a problem with one"
         ),
-        Where.TREE,
-        "rule that chooses between front and back children",
+        Group.SEARCH,
+        "front or back children",
+        resumed=Resumed.FIXED,
     )
-    branching_ub: int | None = row(
-        None,
-        kinds.optional(kinds.whole(0), "the upper bound after the start heuristics"),
-        Where.TREE,
-        "value that minbranch compares bounds with",
+    strategy: Strategy = row(
+        Strategy.INCUMBENT,
+        kinds.choice(Strategy),
+        Group.SEARCH,
+        "which trees",
+        "incumbent: one tree, below the best schedule known; from-below: trees at "
+        "rising upper bounds, each of which proves a lower bound; auto: from below "
+        "where an estimate says that the one tree takes longer than there is time",
     )
-    bound: str | None = row(
-        None,
-        kinds.optional(kinds.name("the name of a bound"), "the problem's own"),
-        Where.TREE,
-        "lower bound that prunes, one that the problem has: of flow shops lb1; lb2, "
-        "with two-machine bounds of the children that it leaves; cascade, with some of "
-        "them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines from 0)",
+    all_optima: bool = row(
+        False,
+        kinds.flag(),
+        Group.SEARCH,
+        "find every optimal permutation: prune LB > UB only",
+        resumed=Resumed.FIXED,
     )
     upper_bound: int | None = row(
         None,
         kinds.optional(kinds.whole(0)),
-        Where.PLAN,
-        "a schedule of this makespan is known: look for better ones only",
+        Group.SEARCH,
+        "a schedule of makespan N is known: look for better ones",
         resumed=Resumed.ANEW,
     )
     cutoff: int | None = row(
         None,
         kinds.optional(kinds.whole(0)),
-        Where.PLAN,
-        "is there a schedule below this value? Explore just that tree, whole, without "
-        "heuristics",
+        Group.SEARCH,
+        "explore just the tree below N, whole: is there a schedule?",
+        "without heuristics",
         resumed=Resumed.ANEW,
-    )
-    strategy: Strategy = row(
-        Strategy.INCUMBENT,
-        kinds.choice(Strategy),
-        Where.PLAN,
-        "incumbent: one tree, below the best schedule known; from-below: trees at "
-        "rising upper bounds, each of which proves a lower bound; auto: from below "
-        "where an estimate says that the one tree takes longer than there is time",
     )
     initial: tuple[int, ...] | None = row(
         None,
         kinds.optional(kinds.permutation()),
-        Where.PLAN,
-        "schedule to start from (warm start), jobs 0 to n-1",
-        resumed=Resumed.ANEW,
-    )
-    root_order: tuple[int, ...] | None = row(
-        None,
-        kinds.optional(kinds.permutation(), "0 to n-1"),
-        Where.TREE,
-        "jobs in the order in which siblings are numbered",
-    )
-    time_limit_s: float | None = row(
-        None,
-        kinds.optional(kinds.seconds(above=0)),
-        Where.PLAN,
-        "stop after so many seconds, heuristics and start-up included",
-        resumed=Resumed.ANEW,
-    )
-    node_limit: int | None = row(
-        None,
-        kinds.optional(kinds.whole(1)),
-        Where.RUN,
-        "stop after about so many explored nodes",
-        resumed=Resumed.ANEW,
-    )
-    gap_limit: float | None = row(
-        None,
-        kinds.optional(kinds.number(least=0, below=1)),
-        Where.RUN,
-        "stop when (best - bound) / best is at most this, of the best schedule and the "
-        "best lower bound that is proved; at 0 the proof is at hand, and is finished",
+        Group.HEURISTICS,
+        "schedule to start from: its jobs, or a file with them",
         resumed=Resumed.ANEW,
     )
     heuristics: str = row(
         "auto",
         kinds.name("auto, none or the name of a heuristic"),
-        Where.PLAN,
-        "what looks for a first incumbent, of those that the problem has; of flow "
-        "shops neh alone, or neh and then ig, vbih, ils, beam or tabu",
+        Group.HEURISTICS,
+        "auto, none, or of flow shops neh, ig, vbih, ils, beam, tabu",
+        "what looks for a first incumbent, of those that the problem has; neh alone, "
+        "or neh and then another",
     )
     heuristic_time_s: float | None = row(
         None,
-        kinds.optional(
-            kinds.seconds(least=0),
-            "by the size of the instance; at most half of a time limit, or three "
-            "quarters where something has to be compiled first",
-        ),
-        Where.PLAN,
-        "seconds that the heuristics may take",
+        kinds.optional(kinds.seconds(least=0), "by the size of the instance"),
+        Group.HEURISTICS,
+        "seconds that they may take before the tree",
+        "by default at most half of a time limit, or three quarters where something "
+        "has to be compiled first",
     )
-    heuristic_threads: int | None = row(
+    seed: int = row(0, kinds.whole(0), Group.HEURISTICS, "seed of the heuristics")
+    workers: int | None = row(
+        None,
+        kinds.optional(kinds.whole(0, 1024), "one, or one for each GPU"),
+        Group.MACHINES,
+        "worker processes of the embedded cluster; 0: no cluster",
+        "with GPUs: how many of those that CUDA_VISIBLE_DEVICES leaves; 0: this "
+        "process explores with one thread, or as many as threads says",
+        client=True,
+    )
+    threads: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1, 1024), "all physical cores"),
+        Group.MACHINES,
+        "CPU threads of each worker",
+        client=True,
+    )
+    scheduler: str | None = row(
         None,
         kinds.optional(
-            kinds.whole(0, 1024),
-            "on a GPU's host the idle cores; of CPU workers none, or all but one of "
-            "the threads where the tree does not end in time",
+            kinds.address(), "$DPBB_SCHEDULER, $DASK_SCHEDULER_ADDRESS, else its own"
         ),
-        Where.RUN,
-        "threads of each worker that improve schedules while the tree is explored; 0: "
-        "none, as with --cutoff and without heuristics",
+        Group.MACHINES,
+        "existing Dask cluster, such as tcp://host:8786",
+        client=True,
     )
-    heuristic_start_s: float | None = row(
+    certificate: str | None = row(
         None,
-        kinds.optional(
-            kinds.seconds(above=0),
-            "a quarter of the time so far, from 5 s to 5 minutes",
-        ),
-        Where.RUN,
-        "seconds that each of these threads takes for a schedule to start from",
-    )
-    all_optima: bool = row(
-        False,
-        kinds.flag(),
-        Where.RUN,
-        "find every optimal permutation: prune LB > UB only",
-        resumed=Resumed.FIXED,
-    )
-    optima_file: str | None = row(
-        None,
-        kinds.optional(kinds.path("FILE", "the path of a file to write")),
-        Where.CLIENT,
-        "with all_optima: write the optimal permutations here, one a line",
-    )
-    report_interval_s: float = row(
-        1.0,
-        kinds.seconds(above=0),
-        Where.RUN,
-        "seconds between reports of a seat and progress rows; in long runs the rows "
-        "become rarer",
-    )
-    checkpoint_interval_s: float = row(
-        30.0,
-        kinds.seconds(above=0),
-        Where.RUN,
-        "seconds between full reports, and checkpoints: what is lost at most",
+        kinds.optional(kinds.path("FILE", "the path of a file to write, .json.gz")),
+        Group.FILES,
+        "write a certificate here, .json.gz; dpbb verify checks it",
     )
     checkpoint: str | None = row(
         None,
         kinds.optional(
             kinds.path("FOLDER", "a path or fsspec URL, such as s3://bucket/run")
         ),
-        Where.RUN,
-        "folder, of the scheduler's machine, to write checkpoints to: dpbb resume goes "
-        "on from it",
+        Group.FILES,
+        "write checkpoints here; dpbb resume goes on from them",
+        "a folder of the scheduler's machine",
     )
-    checkpoint_keep: int = row(
-        3, kinds.whole(1), Where.RUN, "how many checkpoints are kept"
+    checkpoint_interval_s: float = row(
+        30.0,
+        kinds.seconds(above=0),
+        Group.FILES,
+        "seconds between checkpoints: what is lost at most",
+        "and between full reports of the seats",
     )
-    certificate: str | None = row(
+    optima_file: str | None = row(
         None,
-        kinds.optional(kinds.path("FILE", "the path of a file to write, .json.gz")),
-        Where.PLAN,
-        "write a certificate of the proof here; dpbb verify checks it",
+        kinds.optional(kinds.path("FILE", "the path of a file to write")),
+        Group.FILES,
+        "with --all-optima: write them here, one a line",
+        client=True,
     )
-    units_per_seat: int = row(
-        4,
-        kinds.whole(1, 4096),
-        Where.RUN,
-        "work units that a donation is cut into, per idle seat",
-    )
-    explorers: int | None = row(
-        None,
-        kinds.optional(kinds.whole(1), "automatic"),
-        Where.ENGINE,
-        "GPU: number of explorers",
-        resumed=Resumed.ANEW,
-    )
-    block_size: int | None = row(
-        None,
-        kinds.optional(kinds.whole(*BLOCK_SIZE_RANGE), "automatic"),
-        Where.ENGINE,
-        "GPU: threads of a block, a multiple of 32",
-        resumed=Resumed.ANEW,
-    )
-    balance: Balance | None = row(
-        None,
-        kinds.optional(kinds.choice(Balance), "automatic"),
-        Where.ENGINE,
-        "GPU: how explorers share their work",
-        resumed=Resumed.ANEW,
-    )
-    slice_s: float | None = row(
-        None,
-        kinds.optional(kinds.number(least=0.001, most=1), "automatic"),
-        Where.ENGINE,
-        "seconds between looks at new orders; on a GPU orders end a slice",
-    )
-    pool_size: int | None = row(
-        None,
-        kinds.optional(kinds.whole(1, 1 << 24), "automatic"),
-        Where.ENGINE,
-        "engine pool: children that are bounded together",
-        resumed=Resumed.ANEW,
-    )
-    selection: Selection | None = row(
-        None,
-        kinds.optional(kinds.choice(Selection), "hybrid"),
-        Where.ENGINE,
-        "engine pool: open nodes to take next; hybrid: the best, but the deepest while "
-        "the pool is full; best: the lower bound of the tree rises, and memory grows",
-        resumed=Resumed.ANEW,
-    )
-    offload: Offload | None = row(
-        None,
-        kinds.optional(kinds.choice(Offload), "parents"),
-        Where.ENGINE,
-        "engine pool, GPU: parents, which are branched on there, or nodes, a thread "
-        "each, as in the founding papers",
-        resumed=Resumed.ANEW,
-    )
-    placement: Placement | None = row(
-        None,
-        kinds.optional(kinds.choice(Placement), "automatic"),
-        Where.ENGINE,
-        "engine pool, GPU: tables in global memory, times and Johnson's orders in "
-        "shared memory, or all in shared memory",
-        resumed=Resumed.ANEW,
-    )
-    estimates: Estimates = row(
-        Estimates.AUTO,
-        kinds.choice(Estimates),
-        Where.RUN,
-        "auto: estimate what is left of runs of more than 10 to 40 s, by the "
-        "scheduler's cores (10 s or a tenth of a time limit where heuristics may get "
-        "threads of the tree), on the scheduler's machine",
-    )
-    seed: int = row(0, kinds.whole(0), Where.PLAN, "seed of the heuristics")
     progress: ProgressStyle = row(
         ProgressStyle.AUTO,
         kinds.choice(ProgressStyle),
-        Where.CLIENT,
-        "live view, plain rows, or JSON, a snapshot a line, on stderr; auto: live on a "
-        "terminal and in a notebook, else plain",
+        Group.SHOWN,
+        "on stderr",
+        "auto: live on a terminal and in a notebook, else plain rows; json: a snapshot "
+        "a line",
+        client=True,
+    )
+    report_interval_s: float = row(
+        1.0,
+        kinds.seconds(above=0),
+        Group.SHOWN,
+        "seconds between progress rows",
+        "and between reports of a seat; in long runs the rows become rarer",
     )
     verbosity: Verbosity = row(
         Verbosity.NORMAL,
         kinds.choice(Verbosity),
-        Where.CLIENT,
-        "quiet: say nothing; normal: progress; verbose: log messages too",
+        Group.SHOWN,
+        "verbose: log messages, too",
+        client=True,
+    )
+    tuning: Tuning = row(
+        Tuning(),
+        kinds.table(Tuning, TUNING),
+        Group.TUNING,
+        f"of the engines, for experiments: {', '.join(TUNING)}; see the reference of "
+        "the options",
     )
 
     def __init__(self, /, **values: Unpack[OptionKeywords]) -> None:
-        given: dict[str, Any] = {**values}
-        for name in given:
-            if name not in OPTIONS:
-                raise unknown_option(name, OPTIONS)
-        for name, option in OPTIONS.items():
-            value = option.kind.check(given.get(name, option.default), name)
-            object.__setattr__(self, name, value)
+        fill(self, OPTIONS, values)
         self._check_together()
 
     def _check_together(self) -> None:
@@ -496,10 +530,6 @@ class SolveOptions:
                         f"strategy, {name}: expected {Strategy.INCUMBENT} with {name}, "
                         f"as one tree answers that, got {self.strategy}"
                     )
-        if self.block_size is not None and self.block_size % 32:
-            raise OptionError(
-                f"block_size: expected a multiple of 32, got {self.block_size}"
-            )
         if self.optima_file is not None and not self.all_optima:
             raise OptionError(
                 "optima_file: expected together with all_optima, got it alone"
@@ -543,11 +573,7 @@ class SolveOptions:
 
     def to_mapping(self) -> dict[str, Any]:
         """Names and values that JSON and TOML can hold; ``from_mapping``'s inverse."""
-        values = {name: getattr(self, name) for name in OPTIONS}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
+        return {**to_mapping(self, OPTIONS), "tuning": self.tuning.to_mapping()}
 
     def tree(
         self, ub: int | None, bound: str, default: BranchingRule = BranchingRule.MINMIN
@@ -566,7 +592,9 @@ class SolveOptions:
             The rule where none is given.
         """
         branching = self.branching or default
-        branching_ub = ub if self.branching_ub is None else self.branching_ub
+        branching_ub = self.tuning.branching_ub
+        if branching_ub is None:
+            branching_ub = ub
         if branching is not BranchingRule.MINBRANCH:
             branching_ub = None
         elif branching_ub is None:
@@ -574,7 +602,7 @@ class SolveOptions:
                 "branching_ub: expected a value, as minbranch compares bounds with it "
                 "and neither a heuristic nor upper_bound, cutoff or initial gives one"
             )
-        return TreeOptions(branching, branching_ub, bound, self.root_order)
+        return TreeOptions(branching, branching_ub, bound, self.tuning.root_order)
 
 
 OPTIONS = rows_of(SolveOptions)
@@ -592,3 +620,20 @@ def without_places(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if name not in OPTIONS or not OPTIONS[name].kind.place
     }
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Options of the scheduler and the seats of a run; see ``SolveOptions``."""
+
+    node_limit: int | None = None
+    gap_limit: float | None = None
+    all_optima: bool = False
+    report_interval_s: float = 1.0
+    checkpoint_interval_s: float = 30.0
+    checkpoint: str | None = None
+
+    @classmethod
+    def of(cls, options: SolveOptions) -> RunOptions:
+        """Return what all the options say of it."""
+        return cls(**{one.name: getattr(options, one.name) for one in fields(cls)})

@@ -38,9 +38,6 @@ from dpbb.text.files import check_writable
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal, rules_of, tree_of
 
-JOB_LISTS = ("initial", "root_order")
-"""Options whose jobs may be given by their names."""
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -165,13 +162,14 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
     if options.initial is not None:
         jobs = names.numbers(options.initial, "initial")
         changed["initial"] = part_of(problem, jobs, "initial")
-    if options.root_order is not None:
+    if options.tuning.root_order is not None:
         # of the jobs between given ones, which have numbers of their own
         all_ours = len(whole_of(problem, range(problem.n_jobs))) == problem.n_jobs
         jobs = (names if all_ours else NO_NAMES).numbers(
-            options.root_order, "root_order"
+            options.tuning.root_order, "root_order"
         )
-        changed["root_order"] = check_permutation(jobs, "root_order", problem.n_jobs)
+        order = check_permutation(jobs, "root_order", problem.n_jobs)
+        changed["tuning"] = options.tuning.replace(root_order=order)
     return options.replace(**changed)
 
 
@@ -186,7 +184,8 @@ def check_engine(options: SolveOptions) -> None:
     """Raise OptionError for an option that the engine would not look at."""
     for engines, names in OF_ENGINES:
         for name in names:
-            if getattr(options, name) is not None and options.engine not in engines:
+            given = getattr(options.tuning, name) is not None
+            if given and options.engine not in engines:
                 raise OptionError(
                     f"{name}: expected engine {' or '.join(engines)}, got engine "
                     f"{options.engine}"
@@ -199,8 +198,8 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     InstanceError: what the instance says of itself does not fit.
     """
     check_numbers(problem)
-    for option in JOB_LISTS:
-        jobs = getattr(options, option)
+    lists = {"initial": options.initial, "root_order": options.tuning.root_order}
+    for option, jobs in lists.items():
         if jobs is not None and len(jobs) != problem.n_jobs:
             raise OptionError(
                 f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"

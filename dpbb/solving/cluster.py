@@ -197,7 +197,8 @@ class Cluster:
         options, starting = self._call.options, self._starting
         if not self.has_gpu or not starting.done() or starting.exception() is not None:
             return False
-        alone = options.heuristic_time_s is not None or options.heuristic_threads == 0
+        threads = options.tuning.heuristic_threads
+        alone = options.heuristic_time_s is not None or threads == 0
         return (
             not alone
             and isinstance(self._call.problem, ImprovesBeside)

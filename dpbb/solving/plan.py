@@ -164,8 +164,8 @@ class Plan:
         options = self.options
         common: dict[str, Any] = {
             "run_id": run_id or RunId(uuid4().hex[:12]),
-            "options": self._run_options(),
-            "tuning": Tuning.of(options),
+            "options": replace(RunOptions.of(options), node_limit=self.node_limit),
+            "tuning": self._tuning(),
             "engine": engine or str(options.engine),
             "time_limit_s": self.seconds_left(now),
             "request": self.to_request(self.opened(now)),
@@ -190,13 +190,12 @@ class Plan:
             **common,
         )
 
-    def _run_options(self) -> RunOptions:
-        """Return the options of a run; without heuristics none run beside its tree."""
+    def _tuning(self) -> Tuning:
+        """Return the tuning of a run; without heuristics none run beside its tree."""
         options = self.options
-        found = replace(RunOptions.of(options), node_limit=self.node_limit)
         if options.cutoff is not None or options.heuristics == Heuristics.NONE:
-            return replace(found, heuristic_threads=0)
-        return found
+            return options.tuning.replace(heuristic_threads=0)
+        return options.tuning
 
     def _saved_bound(self, saved: Checkpoint) -> int:
         """Return the upper bound that a tree goes on with."""
@@ -212,7 +211,7 @@ class Plan:
     def to_request(self, now: float) -> dict[str, Any]:
         """Return what the run keeps of this plan, for whoever makes its result."""
         given = self.options.to_mapping()
-        options = {name: given[name] for name, row in OPTIONS.items() if row.stored}
+        options = {name: given[name] for name, row in OPTIONS.items() if not row.client}
         if self.options.certificate is not None:  # for those who attach elsewhere
             options["certificate"] = str(Path(self.options.certificate).absolute())
         return {

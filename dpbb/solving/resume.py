@@ -12,7 +12,7 @@ from dpbb.cluster.storage.checkpoint_folder import folder_of, load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy
+from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
 from dpbb.options.rows import Resumed
 from dpbb.problem import Problem, root_bound
 from dpbb.progress import Progress
@@ -114,19 +114,20 @@ def options_before(saved: Checkpoint) -> SolveOptions:
     before: dict[str, Any] = {
         **dict(saved.spec.request.get("options", {})),
         "branching": tree.branching,
-        "branching_ub": tree.branching_ub,
         "bound": tree.bound,
-        "root_order": tree.root_order,
         "all_optima": saved.spec.options.all_optima,
-        "heuristic_threads": saved.spec.options.heuristic_threads,  # 0 with a cutoff
     }
-    return SolveOptions.from_mapping(
-        {
-            name: value
-            for name, value in before.items()
-            if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
-        }
+    kept = {
+        name: value
+        for name, value in before.items()
+        if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
+    }
+    tuning = Tuning(
+        branching_ub=tree.branching_ub,
+        root_order=tree.root_order,
+        heuristic_threads=saved.spec.tuning.heuristic_threads,  # 0 with a cutoff
     )
+    return SolveOptions.from_mapping({**kept, "tuning": tuning})
 
 
 def seconds_of(saved: Checkpoint) -> float:
@@ -145,6 +146,19 @@ def strategy_before(saved: Checkpoint) -> Strategy:
     """Return what a run goes on as: one tree, or one of those from below."""
     below = saved.spec.request.get("step") is not None
     return Strategy.FROM_BELOW if below else Strategy.INCUMBENT
+
+
+def _of_tree(options: SolveOptions) -> dict[str, Any]:
+    """Return the options that a run cannot change when it goes on."""
+    rows = OPTIONS.values()
+    names = [row.name for row in rows if row.resumed is Resumed.FIXED]
+    values = {name: getattr(options, name) for name in names}
+    tuning = options.tuning
+    return {
+        **values,
+        "branching_ub": tuning.branching_ub,
+        "root_order": tuning.root_order,
+    }
 
 
 def read_saved(
@@ -170,13 +184,15 @@ def read_saved(
         plan_before(saved, fixed)
     except OptionError as error:
         raise CheckpointError(f"{path}: {error}") from error
-    options = numbered(saved.spec.problem, fixed.replace(**changes))
+    tuning = changes.get("tuning", {})
+    given = tuning if isinstance(tuning, Tuning) else Tuning(**tuning)
+    changed = {**changes, "tuning": fixed.tuning.replace(**given.changed())}
+    options = numbered(saved.spec.problem, fixed.replace(**changed))
     if options.workers != 0 and "checkpoint" not in changes:
         options = options.replace(checkpoint=folder_of(path))
-    old_values, new_values = fixed.to_mapping(), options.to_mapping()
-    for name, row in OPTIONS.items():
-        old, new = old_values[name], new_values[name]
-        if row.resumed is Resumed.FIXED and new != old:
+    old_values, new_values = _of_tree(fixed), _of_tree(options)
+    for name, old in old_values.items():
+        if (new := new_values[name]) != old:
             raise OptionError(
                 f"{name}: expected {old}, as the checkpoint's tree has it, got {new}"
             )

@@ -128,8 +128,7 @@ def _least_seconds(
         measure=on_cores,
         should_stop=should_stop,
         branching=options.branching,
-        branching_ub=options.branching_ub,
-        root_order=options.root_order,
+        tuning=options.tuning,
         engine=options.engine,
         threads=options.threads,
     )

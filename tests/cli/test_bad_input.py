@@ -79,7 +79,12 @@ def test_what_never_ends_is_not_read(dpbb, tmp_path, words):
         ),
         (("solve", "ta001", "--initial", ""), "or a readable file with them, got ''"),
         (
-            ("solve", "ta001", "--root-order", " ".join(map(str, range(1, 21)))),
+            (
+                "solve",
+                "ta001",
+                "--tuning",
+                f"root_order={' '.join(map(str, range(1, 21)))}",
+            ),
             "jobs count from 0, subtract 1",
         ),
         (("solve", "ta001", "--optima-file", "x"), "expected together with all_optima"),
@@ -222,7 +227,7 @@ def test_bad_instances(function, instance, message):
         ({"threads": 0}, "threads: expected a whole number from 1 to 1024, got 0"),
         ({"timelimit": 3}, "did you mean time_limit_s"),
         ({"initial": [0]}, "initial: expected 2 jobs, got 1"),
-        ({"root_order": [0, 1, 2]}, "root_order: expected 2 jobs, got 3"),
+        ({"tuning": {"root_order": [0, 1, 2]}}, "root_order: expected 2 jobs, got 3"),
         ({"client": 3}, "client: expected a distributed.Client, got 3"),
         ({"options": {"threads": 1}}, "options: expected SolveOptions, got {'thr"),
     ],

@@ -179,7 +179,7 @@ READERS = {
     "jobs": ("evaluate", "shop.csv", "jobs", "--output"),
     "result": ("evaluate", "shop.csv", "result", "--output"),
     "initial": ("solve", "shop.csv", "--initial", "initial", "--output"),
-    "order": ("solve", "shop.csv", "--root-order", "order", "--certificate"),
+    "order": ("solve", "shop.csv", "--tuning", "root_order=order", "--certificate"),
     "config": ("solve", "shop.csv", "--config", "config", "--output"),
     "start": ("heuristic", "shop.csv", "--initial", "start", "--output"),
     "shop.csv": ("submit", "shop.csv", "--scheduler", "tcp://h:1", "--certificate"),

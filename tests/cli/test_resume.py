@@ -23,9 +23,8 @@ ORDER = (5, 4, 3, 2, 1, 0)
 BEFORE = SolveOptions(
     all_optima=True,
     branching="minbranch",
-    branching_ub=60,
     certificate="proof.json.gz",
-    root_order=ORDER,
+    tuning={"branching_ub": 60, "root_order": ORDER},
     heuristics="none",
     upper_bound=60,
 )
@@ -36,15 +35,11 @@ VALUES = {
     "workers": 1,
     "scheduler": "tcp://127.0.0.1:9",
     "branching": "minbranch",
-    "branching_ub": 60,
     "bound": "lb1",
     "upper_bound": 59,
     "strategy": "incumbent",
-    "heuristic_threads": 3,
-    "heuristic_start_s": 2.5,
     "cutoff": None,  # refused
     "initial": ORDER,
-    "root_order": ORDER,
     "time_limit_s": 60.0,
     "node_limit": 10**9,
     "gap_limit": 0.01,
@@ -55,27 +50,12 @@ VALUES = {
     "report_interval_s": 2.0,
     "checkpoint_interval_s": 20.0,
     "checkpoint": "folder",
-    "checkpoint_keep": 5,
     "certificate": "other.json.gz",
-    "slice_s": 0.1,
-    "units_per_seat": 2,
-    "explorers": 64,
-    "block_size": 64,
-    "balance": "steal",
-    "pool_size": 4096,
-    "selection": "best",
-    "offload": "nodes",
-    "placement": "global",
-    "estimates": "off",
     "seed": 7,
+    "tuning": {"slice_s": 0.1, "checkpoint_keep": 5},
     "progress": "plain",
     "verbosity": "quiet",
 }
-ENGINES = {
-    **dict.fromkeys(("explorers", "block_size", "balance"), "gpu"),
-    **dict.fromkeys(("pool_size", "selection", "offload", "placement"), "pool"),
-}
-"""Engines that look at an option; a run of the reference engine goes on with that."""
 
 
 @pytest.fixture
@@ -110,18 +90,25 @@ def as_flag(name, value):
     row = OPTIONS[name]
     if value is True:
         return [row.flag]
+    if isinstance(value, dict):
+        pairs = (f"{key}={part}" for key, part in value.items())
+        return [word for pair in pairs for word in (row.flag, pair)]
     text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return [row.flag, text]
 
 
 def as_toml(name, value):
-    return f"[solve]\n{name} = {json.dumps(value)}\n"
+    text = json.dumps(value).replace('":', '" =')
+    return f"[solve]\n{name} = {text}\n"
 
 
 def check(ran, calls, name, value):
     assert (ran.code, ran.err.count("Traceback")) == (4, 0), ran.err
     (call,) = calls
-    if name != "progress":  # it is shown by the command itself
+    if name == "tuning":  # what the tree depends on is as before
+        expected = BEFORE.tuning.replace(heuristic_threads=0, **value)
+        assert call.options.tuning == expected
+    elif name != "progress":  # it is shown by the command itself
         expected = SolveOptions().to_mapping() | {name: value}
         assert call.options.to_mapping()[name] == (
             list(value) if isinstance(value, tuple) else expected[name]
@@ -136,16 +123,14 @@ def test_every_option_is_here():
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
 def test_an_option_as_a_flag(dpbb, saved, resumed, name):
-    engine = as_flag("engine", ENGINES[name]) if name in ENGINES else []
-    ran = dpbb("resume", saved, *engine, *as_flag(name, VALUES[name]))
+    ran = dpbb("resume", saved, *as_flag(name, VALUES[name]))
     check(ran, resumed, name, VALUES[name])
 
 
 @pytest.mark.parametrize("name", ["threads", "upper_bound", "pool_size"])
 def test_an_option_of_a_toml_file(dpbb, saved, resumed, name):
     config = saved.parent / "config.toml"
-    engine = f'engine = "{ENGINES[name]}"\n' if name in ENGINES else ""
-    config.write_text(as_toml(name, VALUES[name]) + engine)
+    config.write_text(as_toml(name, VALUES[name]))
     ran = dpbb("resume", saved, "--config", config)
     check(ran, resumed, name, VALUES[name])
 
@@ -162,12 +147,17 @@ def test_a_cutoff_is_refused(dpbb, saved, resumed):
     assert "cutoff: expected upper_bound" in ran.err
 
 
-@pytest.mark.parametrize("option", ENGINES)
-def test_an_option_of_another_engine_is_refused(dpbb, saved, resumed, option):
-    ran = dpbb("resume", saved, *as_flag(option, VALUES[option]))
+def test_tuning_of_another_engine_is_refused(dpbb, saved, resumed):
+    """A run of the reference engine goes on with that."""
+    ran = dpbb("resume", saved, "--tuning", "pool_size=4096")
     assert (ran.code, resumed) == (2, [])
-    assert f"{option}: expected engine {ENGINES[option]}" in ran.err
-    assert "got engine reference" in ran.err
+    assert "pool_size: expected engine pool, got engine reference" in ran.err
+
+
+def test_the_tree_is_as_before(dpbb, saved, resumed):
+    ran = dpbb("resume", saved, "--tuning", "branching_ub=59")
+    assert (ran.code, resumed) == (2, [])
+    assert "branching_ub: expected 60" in ran.err
 
 
 @pytest.mark.parametrize("option", ["certificate", "optima_file"])

@@ -268,7 +268,7 @@ def test_solve_and_resume(tmp_path):
     with pytest.raises(OptionError, match="branching: expected minmin, as the check"):
         dpbb.resume(folder, branching="maxsum")
     with pytest.raises(OptionError, match="branching_ub: expected None, as the check"):
-        dpbb.resume(folder, branching_ub=2100)
+        dpbb.resume(folder, tuning={"branching_ub": 2100})
     with pytest.raises(OptionError, match="upper_bound: expected at most 2200"):
         dpbb.resume(folder, upper_bound=2300, verbosity="quiet")
     with pytest.raises(OptionError, match="cutoff: expected upper_bound"):

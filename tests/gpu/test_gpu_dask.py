@@ -31,7 +31,9 @@ def client(gpu):
 def test_one_worker_counts_the_golden_tree(
     client, name, ub, decomposed, leaves, balance
 ):
-    result = dpbb.solve(name, client=client, engine="gpu", cutoff=ub, balance=balance)
+    result = dpbb.solve(
+        name, client=client, engine="gpu", cutoff=ub, tuning={"balance": balance}
+    )
     assert result.status is Status.INFEASIBLE_CUTOFF
     assert (result.decomposed, result.leaves) == (decomposed, leaves)
 

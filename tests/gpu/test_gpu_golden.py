@@ -27,7 +27,7 @@ def test_golden_tree_with_so_many_explorers(gpu, monkeypatch, row, explorers):
     monkeypatch.setattr(memory_module, "free_device_bytes", lambda: FREE_BYTES)
     instance, ub, rule, decomposed, leaves = row
     problem, tree = golden_problem(instance, ub, rule)
-    tuning = Tuning(explorers, balance="explode")
+    tuning = Tuning(explorers=explorers, balance="explode")
     session = gpu.engine.open(problem, tree, gpu.device, ub=ub, tuning=tuning)
     try:
         session.load(WorkUnit.whole(problem.n_jobs))

@@ -36,7 +36,7 @@ def test_more_optima_than_a_launch_can_report(gpu, monkeypatch, balance):
         gpu.device,
         ub=best + 1,
         all_optima=True,
-        tuning=Tuning(EXPLORERS, balance=str(balance)),
+        tuning=Tuning(explorers=EXPLORERS, balance=str(balance)),
     )
     session.load(WorkUnit.whole(N_JOBS))
     listed, leaves, exhausted = [], 0, False

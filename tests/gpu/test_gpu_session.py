@@ -12,7 +12,7 @@ from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.memory import MemoryPlan
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions, Tuning
@@ -110,14 +110,6 @@ def test_memory_is_refused_early(gpu, monkeypatch, balance):
     monkeypatch.setattr(memory_module, "free_device_bytes", lambda: 1 << 20)
     with pytest.raises(EngineUnavailable, match="GiB"):
         open_session(gpu, *TA030[:2], tuning=Tuning(balance=balance))
-
-
-@pytest.mark.parametrize(
-    "tuning", [Tuning(block_size=100), Tuning(balance="elsewhere")]
-)
-def test_a_tuning_that_is_not_allowed_is_refused(gpu, tuning):
-    with pytest.raises(OptionError, match="expected"):
-        open_session(gpu, *TA030[:2], tuning=tuning)
 
 
 def test_devices_have_distinct_full_uuids(gpu):

@@ -60,7 +60,7 @@ def test_the_table_has_wide_and_narrow_instances():
 @pytest.mark.parametrize("balance", list(Balance))
 def test_counts_do_not_depend_on_the_tuning(gpu, explorers, block_size, balance):
     """ta030@2178 and ta083@6252 of the golden table."""
-    tuning = Tuning(explorers, block_size, str(balance))
+    tuning = Tuning(explorers=explorers, block_size=block_size, balance=balance)
     for name, ub, decomposed, leaves in (
         ("ta030", 2178, 2797688, 43),
         ("ta083", 6252, 128553, 0),

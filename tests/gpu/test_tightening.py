@@ -84,7 +84,7 @@ def test_counts_are_those_of_the_cpu_engine(name, ub, bound):
     for explorers in (4096, None):
         subject = subject_of("explode")
         session = subject.engine.open(
-            problem, tree, subject.device, ub=ub, tuning=Tuning(explorers)
+            problem, tree, subject.device, ub=ub, tuning=Tuning(explorers=explorers)
         )
         try:
             session.load(WorkUnit.whole(problem.n_jobs))

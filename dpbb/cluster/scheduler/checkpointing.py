@@ -54,7 +54,7 @@ class Checkpointer:
         CheckpointError: the folder cannot be written to, belongs to another run,
         another one goes on from it, or the store does not answer.
         """
-        url, keep = spec.options.checkpoint, spec.options.checkpoint_keep
+        url, keep = spec.options.checkpoint, spec.tuning.checkpoint_keep
         if url is None:
             return None
         run_id = spec.run_id

@@ -66,7 +66,7 @@ class Forecaster:
         for run in self._hub.runs.values():
             outlook, spec = run.outlook, run.coordinator.spec
             age = run.coordinator.seconds(self._clock())
-            if outlook.busy or spec.options.estimates is Estimates.OFF:
+            if outlook.busy or spec.tuning.estimates is Estimates.OFF:
                 continue
             if age < outlook.due_s and not self._failed(run, age):
                 continue

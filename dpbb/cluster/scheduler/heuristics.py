@@ -95,7 +95,7 @@ class HeuristicThreads:
 
     def _look(self, run: OpenRun, now: float) -> None:
         state, spec = run.heuristics, run.coordinator.spec
-        wanted = spec.options.heuristic_threads
+        wanted = spec.tuning.heuristic_threads
         if wanted == 0 or not isinstance(spec.problem, ImprovesBeside):
             state.look_at = math.inf
             return

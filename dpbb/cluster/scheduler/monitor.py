@@ -184,7 +184,7 @@ def parameters_of(spec: RunSpec) -> Iterator[tuple[str, str]]:
         "time limit": None if spec.time_limit_s is None else f"{spec.time_limit_s:g} s",
         "certificate": spec.certificate or None,
         **asdict(spec.options),
-        **asdict(spec.tuning),
+        **spec.tuning.to_mapping(),
     }
     for name, value in plain.items():
         if value is not None and value is not False:

@@ -157,7 +157,7 @@ class RunHeuristics:
         )
         search = BesideSearch(
             lower_bound=bound,
-            deadline=now + (spec.options.heuristic_start_s or share),
+            deadline=now + (spec.tuning.heuristic_start_s or share),
             threads=threads,
             seed=seed,
             on_improvement=self._found,

@@ -244,7 +244,9 @@ def test_options_of_another_engine_are_refused_before_the_first_instance(
     tmp_path, shops
 ):
     with pytest.raises(OptionError, match="pool_size: expected engine pool"):
-        Campaign(CampaignFolder(tmp_path / "c"), SolveOptions(pool_size=9)).run(shops)
+        Campaign(
+            CampaignFolder(tmp_path / "c"), SolveOptions(tuning={"pool_size": 9})
+        ).run(shops)
 
 
 def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(

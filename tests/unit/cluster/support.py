@@ -28,7 +28,7 @@ from tests.specs import run_spec
 def tiny_spec(seed=0, n_jobs=6, n_machines=3, **options):
     """A run on a small random flow shop."""
     times = np.random.default_rng(seed).integers(1, 20, (n_jobs, n_machines))
-    options.setdefault("tuning", Tuning(slice_s=0.0))  # one node a slice
+    options.setdefault("tuning", Tuning(slice_s=1e-9))  # one node a slice
     return run_spec(
         run_id=uuid4().hex[:8],
         problem=TinyFlowShop(tuple(map(tuple, times.tolist()))),

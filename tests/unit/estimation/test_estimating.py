@@ -45,7 +45,7 @@ def test_all_optima_takes_the_bounds_that_equal_the_makespan():
 def test_minbranch_compares_with_the_upper_bound():
     found = small(samples=10**6, branching="minbranch")
     assert (found.decomposed, found.leaves) == (11_570, 266)
-    other = small(samples=10**6, branching="minbranch", branching_ub=1300)
+    other = small(samples=10**6, branching="minbranch", tuning={"branching_ub": 1300})
     assert other.exact
 
 
@@ -120,7 +120,7 @@ def test_of_many_jobs_no_upper_end_is_claimed():
         ({"branching": "best"}, "branching: expected one of"),
         ({"time_limit_s": 3}, "time_limit_s: expected one of branching"),
         ({"roots": WorkUnit.whole(3)}, "roots: expected roots of a tree of 20 jobs"),
-        ({"root_order": (1, 0)}, "root_order must be"),
+        ({"tuning": {"root_order": (1, 0)}}, "root_order must be"),
     ],
 )
 def test_bad_input_is_refused(changes, words):

@@ -48,7 +48,7 @@ def counted(problem, tree, ub):
 def test_a_small_tree_is_counted(rule):
     ub = BEST
     found = dpbb.estimate(
-        OWN, upper_bound=ub, branching=rule, branching_ub=ub, measure=False
+        OWN, upper_bound=ub, branching=rule, tuning={"branching_ub": ub}, measure=False
     )
     tree = TreeOptions(rule, ub)
     assert found.exact

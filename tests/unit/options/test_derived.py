@@ -5,14 +5,12 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
-from dpbb.options import OPTIONS, RunOptions, SolveOptions, Tuning
-from dpbb.options.rows import Where
+from dpbb.options import OPTIONS, RunOptions, SolveOptions
 
 ROOT = Path(__file__).parents[3]
 
@@ -35,18 +33,11 @@ def test_the_types_and_the_reference_follow_from_the_table(maker):
     assert all(f"| `{name}` |" in page for name in OPTIONS)
 
 
-@pytest.mark.parametrize(
-    ("made", "where"), [(RunOptions, Where.RUN), (Tuning, Where.ENGINE)]
-)
-def test_options_reach_where_they_matter(made, where):
+def test_options_reach_the_run():
     """With their own defaults, which are those of the table, and their own values."""
-    names = [name for name, row in OPTIONS.items() if row.where is where]
-    assert [option.name for option in fields(made)] == names
-    assert made() == made.of(SolveOptions())
-    values = {"node_limit": 7, "all_optima": True, "explorers": 64, "balance": "steal"}
-    found = made.of(SolveOptions(**values))
-    for name in names:
-        assert getattr(found, name) == values.get(name, OPTIONS[name].default)
+    assert RunOptions() == RunOptions.of(SolveOptions())
+    found = RunOptions.of(SolveOptions(node_limit=7, all_optima=True))
+    assert found == RunOptions(node_limit=7, all_optima=True)
 
 
 def test_types_of_the_options_are_types():
@@ -65,12 +56,12 @@ result: dpbb.Result = dpbb.solve(
     time_limit_s=3,
     engine="cpu",
     initial=np.arange(20),
-    root_order=[1, 0],
+    tuning={"root_order": [1, 0]},
     progress="none",
     checkpoint=None,
 )
 options = dpbb.SolveOptions(engine=EngineName.CPU, progress="plain", threads=2)
-options = options.replace(balance="steal")
+options = options.replace(tuning=dpbb.Tuning(balance="steal"))
 run: dpbb.Run
 with dpbb.submit([[1, 2], [3, 4]], options=options, gap_limit=0.5) as run:
     snapshot: dpbb.Snapshot = run.snapshot()
@@ -98,7 +89,7 @@ dpbb.solve("ta001", engine="cpuu")
 dpbb.solve("ta001", time_limit_s="3")
 dpbb.solve("ta001", initial="0 1 2")
 dpbb.solve("ta001", progress="loud")
-dpbb.submit("ta001", balance="magic")
+dpbb.submit("ta001", balance="steal")
 dpbb.resume("folder", treads=3)
 dpbb.estimate("ta001", time_limit_s=3)
 dpbb.SolveOptions(branching="best")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import OPTIONS, EngineName, SolveOptions
+from dpbb.options import OPTIONS, EngineName, SolveOptions, Tuning
 
 ANY_TEXT = (
     "bound",
@@ -31,13 +31,13 @@ def test_toml_table_is_read(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text(
         f'[solve]\nengine = "cpu"\ntime_limit_s = 5\ninitial = "{order}"\n'
-        "root_order = [2, 1, 0]\n"
+        f'[solve.tuning]\nroot_order = "{order}"\nbalance = "steal"\n'
     )
     options = SolveOptions.from_toml(file)
     assert options.engine is EngineName.CPU
     assert options.time_limit_s == 5.0
     assert options.initial == ("1", "0", "2")  # perhaps names
-    assert options.root_order == (2, 1, 0)
+    assert options.tuning == Tuning(root_order=list("102"), balance="steal")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,11 @@ def test_toml_table_is_read(tmp_path):
         ),
         ("[solve]\ninitial = [1, 2]\n", r"run\.toml, initial: .* subtract 1 from each"),
         ('[solve]\ninitial = "no"\n', r"run\.toml, initial \(no\): .* readable file"),
+        ("[solve.tuning]\nballance = 1\n", r"tuning, ballance: .*mean balance"),
+        (
+            '[solve.tuning]\nbalance = "all"\n',
+            "balance: expected one of explode, steal",
+        ),
         ("solve = 3\n", r"expected one table \[solve\], got solve"),
         (
             "[solve]\nx = 1\n[more]\n",

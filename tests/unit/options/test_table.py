@@ -14,7 +14,7 @@ from dpbb.options import (
     SolveOptions,
     without_places,
 )
-from dpbb.options.rows import Resumed, Where
+from dpbb.options.rows import Resumed
 
 
 def test_every_option_has_its_own_flag_and_says_what_is_allowed():
@@ -23,17 +23,11 @@ def test_every_option_has_its_own_flag_and_says_what_is_allowed():
     assert all(row.help and row.kind.allowed for row in rows)
 
 
-def test_what_the_client_alone_needs_is_in_no_run():
-    client = {name for name, row in OPTIONS.items() if row.where is Where.CLIENT}
+def test_what_is_of_the_tree_or_of_the_caller():
+    client = {name for name, row in OPTIONS.items() if row.client}
     assert {"scheduler", "threads", "workers", "progress", "verbosity"} <= client
-    stored = {name for name, row in OPTIONS.items() if row.stored}
-    assert stored == set(OPTIONS) - client
-
-
-def test_the_tree_is_as_before_when_a_run_goes_on():
     fixed = {name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED}
-    tree = {name for name, row in OPTIONS.items() if row.where is Where.TREE}
-    assert fixed == tree | {"all_optima"}
+    assert fixed == {"branching", "bound", "all_optima"}
 
 
 def test_places_are_never_taken_from_a_checkpoint():
@@ -71,7 +65,6 @@ def test_options_are_frozen():
         ("checkpoint", Path, "checkpoint: expected a path or fsspec URL"),
         ("scheduler", " ", "scheduler: expected the address of a Dask scheduler"),
         ("branching", "best", "branching: expected one of minmin, minbranch, maxsum"),
-        ("branching_ub", -1, "branching_ub: expected a whole number >= 0, got -1"),
         ("bound", "", "bound: expected the name of a bound, got ''"),
         ("bound", 1, "bound: expected the name of a bound, got 1"),
         ("upper_bound", 1.5, "upper_bound: expected a whole number >= 0, got 1.5"),
@@ -86,7 +79,6 @@ def test_options_are_frozen():
             [0, 1.0],
             "initial: expected a whole number at position 1, got 1.0",
         ),
-        ("root_order", [0, 5], r"root_order: expected jobs 0 to 1 .* got 5"),
         ("time_limit_s", 0, "time_limit_s: expected a number > 0, got 0"),
         ("time_limit_s", float("nan"), "time_limit_s: expected a number > 0, got nan"),
         ("time_limit_s", "60", "time_limit_s: expected a number > 0, got '60'"),
@@ -95,10 +87,14 @@ def test_options_are_frozen():
         ("heuristics", None, "heuristics: expected auto, none or the name of"),
         ("heuristic_time_s", -1, "heuristic_time_s: expected a number >= 0, got -1"),
         ("report_interval_s", float("inf"), "report_interval_s: expected a number > 0"),
-        ("slice_s", 5, "slice_s: expected a number >= 0.001 and <= 1, got 5"),
-        ("units_per_seat", 0, "units_per_seat: expected a whole number from 1 to 4096"),
-        ("block_size", 100, "block_size: expected a multiple of 32, got 100"),
-        ("block_size", 544, "block_size: expected a whole number from 32 to 512"),
+        ("tuning", 3, "tuning: expected a Tuning, or some of its values by name"),
+        ("tuning", {"slize_s": 5}, "slize_s: .* did you mean slice_s"),
+        ("tuning", {"slice_s": 5}, "slice_s: expected a number > 0 and <= 1, got 5"),
+        ("tuning", {"units_per_seat": 0}, "units_per_seat: .* from 1 to 4096"),
+        ("tuning", {"block_size": 100}, "block_size: expected a multiple of 32"),
+        ("tuning", {"block_size": 544}, "block_size: expected .* from 32 to 512"),
+        ("tuning", {"branching_ub": -1}, "branching_ub: expected .* >= 0, got -1"),
+        ("tuning", {"root_order": [0, 5]}, "root_order: expected jobs 0 to 1 .* got 5"),
         ("seed", -1, "seed: expected a whole number >= 0, got -1"),
         ("all_optima", 1, "all_optima: expected true or false, got 1"),
         ("optima_file", "x", "optima_file: expected together with all_optima"),
@@ -154,7 +150,10 @@ def test_values_become_their_final_types():
 
 def test_mapping_round_trip_keeps_every_option():
     options = SolveOptions(
-        branching="minbranch", branching_ub=7, initial=(2, 0, 1), all_optima=True
+        branching="minbranch",
+        initial=(2, 0, 1),
+        all_optima=True,
+        tuning={"branching_ub": 7, "root_order": (1, 2, 0), "balance": "steal"},
     )
     assert SolveOptions.from_mapping(options.to_mapping()) == options
 
@@ -176,7 +175,7 @@ def test_minbranch_needs_a_value_to_compare_with():
     """Without any UB a minbranch tree is not defined (invariant I1)."""
     options = SolveOptions(branching="minbranch")
     assert options.tree(99, "lb1").branching_ub == 99
-    assert options.replace(branching_ub=7).tree(99, "lb1").branching_ub == 7
+    assert options.replace(tuning={"branching_ub": 7}).tree(99, "lb1").branching_ub == 7
     with pytest.raises(
         OptionError, match="branching_ub: expected a value, as minbranch"
     ):
@@ -185,6 +184,6 @@ def test_minbranch_needs_a_value_to_compare_with():
 
 def test_other_rules_do_not_depend_on_a_ub():
     """A branching_ub that no rule reads must not tell two trees apart."""
-    tree = SolveOptions(branching_ub=7).tree(99, "lb1")
+    tree = SolveOptions(tuning={"branching_ub": 7}).tree(99, "lb1")
     assert tree.branching is BranchingRule.MINMIN
     assert tree.branching_ub is None

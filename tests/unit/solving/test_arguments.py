@@ -9,10 +9,12 @@ from tests.unit.solving.test_plan import PROBLEM
 from tests.waiting import WaitingJobs
 
 
-@pytest.mark.parametrize("option", ["initial", "root_order"])
-def test_permutation_of_another_size_is_refused(option):
-    with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
-        check_fit(PROBLEM, SolveOptions(**{option: (0, 1, 2)}))
+def test_permutation_of_another_size_is_refused():
+    three = (0, 1, 2)
+    with pytest.raises(OptionError, match=r"^initial: expected 4 jobs, got 3"):
+        check_fit(PROBLEM, SolveOptions(initial=three))
+    with pytest.raises(OptionError, match=r"^root_order: expected 4 jobs, got 3"):
+        check_fit(PROBLEM, SolveOptions(tuning={"root_order": three}))
 
 
 def test_a_rule_that_does_not_fit_the_problem_is_refused():
@@ -34,12 +36,15 @@ def test_a_permutation_without_a_cost_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pool_size": 4096}, "pool_size: expected engine pool, got engine auto"),
         (
-            {"selection": "best", "engine": "gpu"},
+            {"tuning": {"pool_size": 4096}},
+            "pool_size: expected engine pool, got engine auto",
+        ),
+        (
+            {"tuning": {"selection": "best"}, "engine": "gpu"},
             "expected engine pool, got engine gpu",
         ),
-        ({"balance": "steal", "engine": "cpu"}, "engine gpu or auto, got engine cpu"),
+        ({"tuning": {"balance": "steal"}, "engine": "cpu"}, "got engine cpu"),
     ],
 )
 def test_options_of_another_engine_are_refused(options, message):
@@ -48,5 +53,5 @@ def test_options_of_another_engine_are_refused(options, message):
 
 
 def test_options_of_the_engine_that_explores():
-    check_engine(SolveOptions(engine="pool", pool_size=4096, offload="nodes"))
-    check_engine(SolveOptions(explorers=4096))
+    check_engine(SolveOptions(engine="pool", tuning={"pool_size": 4096}))
+    check_engine(SolveOptions(tuning={"explorers": 4096}))

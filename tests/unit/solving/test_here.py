@@ -175,8 +175,14 @@ def test_limits_hold():
         ({"engine": "gpu"}, "workers: expected at least 1 with engine gpu"),
         ({"front": [1, 2], "initial": range(10)}, "initial: expected a sequence that"),
         ({"front": [1, 2], "initial": range(8)}, "initial: expected all 10 jobs, the "),
-        ({"front": [1], "root_order": range(10)}, "root_order: expected 9 jobs, got"),
-        ({"front": [1], "root_order": list("abcdefghi")}, "expected the number of a"),
+        (
+            {"front": [1], "tuning": {"root_order": range(10)}},
+            "root_order: expected 9 jobs, got",
+        ),
+        (
+            {"front": [1], "tuning": {"root_order": list("abcdefghi")}},
+            "expected the number of a",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, message):

@@ -120,8 +120,7 @@ def test_options_reach_the_run():
         node_limit=7,
         gap_limit=0.5,
         checkpoint_interval_s=9,
-        root_order=(3, 2, 1, 0),
-        explorers=64,
+        tuning={"root_order": (3, 2, 1, 0), "explorers": 64},
     )
     spec = plan.spec(plan.began + 40)
     assert spec.time_limit_s == pytest.approx(60)  # what came before counts

@@ -96,7 +96,7 @@ EQUAL = shop([[3, 9], [8, 1], [3, 9], [4, 4], [8, 1], [3, 9]])
     ],
 )
 def test_copies_follow_the_first_of_equal_jobs_in_root_order(given, order):
-    tree = tree_of(EQUAL, SolveOptions(root_order=given), 20)
+    tree = tree_of(EQUAL, SolveOptions(tuning={"root_order": given}), 20)
     assert tree == TreeOptions(root_order=order, rule_version=2)
     assert refusal(EQUAL, tree) is None
 

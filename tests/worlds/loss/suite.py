@@ -265,8 +265,7 @@ def killed(
                     heuristics="none",
                     checkpoint=str(folder),
                     checkpoint_interval_s=case.interval_s,
-                    checkpoint_keep=KEPT,
-                    estimates="off",
+                    tuning={"checkpoint_keep": KEPT, "estimates": "off"},
                 )
                 there = _until_all_explore(submitted, case)
                 end = there + (periods + share) * case.interval_s

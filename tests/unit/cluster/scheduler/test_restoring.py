@@ -17,7 +17,7 @@ from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import NAME, Claim, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError, ClusterError
-from dpbb.options import RunOptions, SolveOptions, Tuning
+from dpbb.options import RunOptions, SolveOptions
 from tests.unit.coordination.test_checkpoint import flow_shop_state
 
 
@@ -144,11 +144,9 @@ def test_url_that_nobody_knows_is_told(caplog):
 
 
 def test_limits_count_all_of_the_run(tmp_path):
-    options = SolveOptions(node_limit=7, gap_limit=0.5, explorers=9)
+    options = SolveOptions(node_limit=7, gap_limit=0.5, tuning={"explorers": 9})
     state = flow_shop_state()
-    spec = replace(
-        state.spec, options=RunOptions.of(options), tuning=Tuning.of(options)
-    )
+    spec = replace(state.spec, options=RunOptions.of(options), tuning=options.tuning)
     after = going_on(replace(state, spec=spec, left_s=50.0), "/x")
     assert after.time_limit_s == 50.0
     assert (after.options.node_limit, after.options.gap_limit) == (7, 0.5)

@@ -10,6 +10,7 @@ import pytest
 from dpbb.cluster.worker import heuristics as module
 from dpbb.cluster.worker.heuristics import RunHeuristics, WorkerHeuristics
 from dpbb.errors import ClusterError
+from dpbb.options import Tuning
 from dpbb.problem import Beginning, ImprovesBeside, Incumbent
 from tests.cluster.support import wait_until
 from tests.oracle import TinyFlowShop
@@ -38,8 +39,7 @@ class Channel:
         object.__setattr__(problem, "method", method)
         object.__setattr__(problem, "methods_beside", methods)
         assert isinstance(problem, ImprovesBeside)
-        options = SimpleNamespace(heuristic_start_s=None)
-        self.run = SimpleNamespace(problem=problem, options=options)
+        self.run = SimpleNamespace(problem=problem, tuning=Tuning())
         self.offers = []
         self.gone = False
 
