@@ -21,8 +21,9 @@ from dpbb.campaign.sets import KnownSchedule
 from dpbb.dashboard.feed import Overview
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import RunOptions, SolveOptions, TreeOptions
+from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning
 from dpbb.result import Proof, Result, Status, Termination
+from dpbb.result.result import Totals
 from tests.cluster.support import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -78,9 +79,9 @@ def saved_after(seconds, **request):
     """What of a checkpoint a campaign looks at."""
     spec = SimpleNamespace(
         tree=TreeOptions(), options=RunOptions(), request={"options": {}, **request},
-        certificate=True,
+        certificate=True, tuning=Tuning(),
     )  # fmt: skip
-    return SimpleNamespace(seconds=seconds, spec=spec)
+    return SimpleNamespace(totals=Totals(seconds=seconds), spec=spec)
 
 
 def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch):

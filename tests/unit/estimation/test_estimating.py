@@ -118,7 +118,7 @@ def test_of_many_jobs_no_upper_end_is_claimed():
         ({"should_stop": 3}, "should_stop: expected a function, got 3"),
         ({"measure": "x"}, "measure: expected true or false, got 'x'"),
         ({"branching": "best"}, "branching: expected one of"),
-        ({"time_limit_s": 3}, "time_limit_s: expected one of branching"),
+        ({"time_limit_s": 3}, "time_limit_s: expected one of bound"),
         ({"roots": WorkUnit.whole(3)}, "roots: expected roots of a tree of 20 jobs"),
         ({"tuning": {"root_order": (1, 0)}}, "root_order must be"),
     ],

@@ -88,7 +88,7 @@ def test_options_are_frozen():
         ("heuristic_time_s", -1, "heuristic_time_s: expected a number >= 0, got -1"),
         ("report_interval_s", float("inf"), "report_interval_s: expected a number > 0"),
         ("tuning", 3, "tuning: expected a Tuning, or some of its values by name"),
-        ("tuning", {"slize_s": 5}, "slize_s: .* did you mean slice_s"),
+        ("tuning", {"slize_s": 5}, "slize_s: .*did you mean slice_s"),
         ("tuning", {"slice_s": 5}, "slice_s: expected a number > 0 and <= 1, got 5"),
         ("tuning", {"units_per_seat": 0}, "units_per_seat: .* from 1 to 4096"),
         ("tuning", {"block_size": 100}, "block_size: expected a multiple of 32"),

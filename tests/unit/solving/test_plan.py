@@ -128,7 +128,7 @@ def test_options_reach_the_run():
     assert (*limits, spec.options.checkpoint_interval_s) == (7, 0.5, 9.0)
     assert spec.tree.root_order == (3, 2, 1, 0)
     assert spec.tuning.explorers == 64
-    assert plan_of().spec(0.0).tuning == Tuning()
+    assert plan_of().spec(0.0).tuning == Tuning(heuristic_threads=0)
 
 
 def test_exhausted_tree_with_a_schedule_is_optimal():
