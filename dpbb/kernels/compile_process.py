@@ -6,6 +6,7 @@ time would wait for it, whatever the time limit. Another process can be left alo
 two of them compile at the same time.
 """
 
+import atexit
 import contextlib
 import os
 import pickle
@@ -21,7 +22,7 @@ from dpbb.own_process import command_of
 IDLE_S = 10.0
 """A process ends after so long without a request, and with the one that started it."""
 
-_idle: list[Any] = []
+_idle: list[subprocess.Popen[bytes]] = []
 
 
 def compile_elsewhere(
@@ -44,12 +45,9 @@ def compile_elsewhere(
         request = pickle.dumps((module, name, model, signature))
     except Exception:  # noqa: BLE001 (such as a class of a function)
         return
-    process: Any = None
-    while process is None or process.poll() is not None:
-        if process is not None:  # it was idle for too long
-            _end(process)
-        process = _idle.pop() if _idle else _start()
+    process = _alive()
     try:
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101
         process.stdin.write(len(request).to_bytes(4, "big") + request)
         process.stdin.flush()
         answered = process.stdout.read(1)
@@ -75,9 +73,27 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
+def _alive() -> subprocess.Popen[bytes]:
+    """Return a process that waits for requests."""
+    while True:
+        try:
+            process = _idle.pop()
+        except IndexError:
+            return _start()
+        if process.poll() is None:
+            return process
+        _end(process)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError), process:
         process.kill()
+
+
+@atexit.register
+def _end_all() -> None:
+    while _idle:
+        _end(_idle.pop())
 
 
 def main() -> None:

@@ -181,7 +181,7 @@ def test_the_limit_of_a_start_may_be_given(started):
         return until_stopped(method, start, search)
 
     channel = Channel(noted)
-    channel.run.options.heuristic_start_s = 7.5
+    channel.run.tuning = Tuning(heuristic_start_s=7.5)
     started(channel, threads=2, clock=lambda: 3.0).know(beginning(100))
     wait_until(lambda: lengths)
     assert lengths == [10.5]
