@@ -47,7 +47,8 @@ def compile_elsewhere(
         return
     process = _alive()
     try:
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101
+        assert process.stdin is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101
         process.stdin.write(len(request).to_bytes(4, "big") + request)
         process.stdin.flush()
         answered = process.stdout.read(1)

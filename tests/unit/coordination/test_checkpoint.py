@@ -21,13 +21,12 @@ from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import (
     OPTIONS,
+    TUNING,
     BranchingRule,
     RunOptions,
     SolveOptions,
     TreeOptions,
-    Tuning,
 )
-from dpbb.options.rows import Where
 from dpbb.problems import FAMILIES, Family
 from dpbb.result import Termination
 from dpbb.tree.counters import Counters
@@ -168,19 +167,17 @@ def flow_shop_state(rounds=12, **changes):
 
 def other_value(row):
     """Return a value of an option that is not its default."""
-    for value in (32, 0.25, "folder", True, *re.findall(r'"(\w+)"', row.kind.given)):
+    texts = re.findall(r'"(\w+)"', row.kind.given)
+    for value in (32, 0.25, "folder", True, (1, 0), *texts):
         with contextlib.suppress(OptionError):
             if row.kind.check(value, row.name) != row.default:
                 return value
     raise AssertionError(f"{row.name}: no value but its default")
 
 
+OF_RUN = {one.name: other_value(OPTIONS[one.name]) for one in fields(RunOptions)}
 OTHER = SolveOptions(
-    **{
-        name: other_value(row)
-        for name, row in OPTIONS.items()
-        if row.where in (Where.RUN, Where.ENGINE)
-    }
+    **OF_RUN, tuning={name: other_value(row) for name, row in TUNING.items()}
 )
 
 
@@ -190,7 +187,7 @@ def test_every_field_of_a_run_is_saved():
     others = {
         "engine": "cpu",
         "options": RunOptions.of(OTHER),
-        "tuning": Tuning.of(OTHER),
+        "tuning": OTHER.tuning,
         "lease_timeout_s": 6.0,
         "certificate": True,
         "proved_bound": 1,
