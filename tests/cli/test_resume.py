@@ -127,7 +127,7 @@ def test_an_option_as_a_flag(dpbb, saved, resumed, name):
     check(ran, resumed, name, VALUES[name])
 
 
-@pytest.mark.parametrize("name", ["threads", "upper_bound", "pool_size"])
+@pytest.mark.parametrize("name", ["threads", "upper_bound", "tuning"])
 def test_an_option_of_a_toml_file(dpbb, saved, resumed, name):
     config = saved.parent / "config.toml"
     config.write_text(as_toml(name, VALUES[name]))
