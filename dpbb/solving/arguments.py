@@ -252,7 +252,7 @@ def check_client(client: Any, options: SolveOptions) -> None:
     """
     if client is None:
         return
-    from dpbb.cluster.client.scheduler_calls import check_open
+    from dpbb.cluster.client.connect import check_open
 
     check_open(client)
     for name in ("scheduler", "workers"):

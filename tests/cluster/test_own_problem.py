@@ -17,16 +17,18 @@ from distributed import Client, LocalCluster
 import dpbb
 from dpbb import problems
 from dpbb.cli import main
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
 from dpbb.errors import CheckpointError
 from dpbb.estimation.background import encode, estimate_apart
 from dpbb.estimation.roots import RootSample
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
+from dpbb.solving.start import make_plan
 from tests.cluster.support import explored, wait_until
 from tests.cluster.test_restoring import restored_processes
 from tests.oracle import makespan
+from tests.unit.coordination.world import World
 
 pytestmark = pytest.mark.cluster
 
@@ -99,6 +101,7 @@ def run_dpbb(*arguments):
 def test_page_and_list_show_it(problem, capsys):
     pytest.importorskip("bokeh")
     from dpbb.dashboard.gantt import Gantt
+
     from dpbb.dashboard.look import LIGHT
 
     with (
@@ -258,15 +261,16 @@ def test_a_subclass_goes_on_from_a_checkpoint_with_itself_alone(tmp_path, monkey
     kind = importlib.import_module("waiting_shop").Waiting
     shop = kind(FlowShopInstance("shop", TIMES), pair=(2, 0))
     folder, best = str(tmp_path / "run"), best_waiting(2, 0)
-    options = {"cutoff": best + 30, "all_optima": True, "verbosity": "quiet"}
-    more = {"checkpoint": folder, "node_limit": 20, "report_interval_s": 0.05}
-    part = dpbb.solve(shop, **options, **more)
-    assert part.termination is Termination.NODE_LIMIT
+    options = dpbb.SolveOptions(cutoff=best + 30, all_optima=True)
+    plan = make_plan(shop, "shop", options, began=0.0)
+    world = World(plan.spec(0.0, "reference"), ("a",))
+    world.round()
+    CheckpointFolder(folder, keep=1).write(world.coordinator.checkpoint(world.now))
     others = FlowShopProblem(shop.instance), kind(shop.instance, pair=(0, 2))
     for other in (None, *others):
         with pytest.raises(CheckpointError):
             dpbb.resume(folder, problem=other, verbosity="quiet")
-    whole = dpbb.resume(folder, problem=shop, verbosity="quiet", node_limit=None)
+    whole = dpbb.resume(folder, problem=shop, verbosity="quiet")
     assert (whole.status, whole.makespan) == (dpbb.Status.OPTIMAL, best)
     assert whole.n_optima == sum(
         makespan(TIMES, order) == best and order.index(2) < order.index(0)

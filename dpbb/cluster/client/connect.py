@@ -1,25 +1,60 @@
-"""A client of a cluster that is there, by its scheduler's address or file."""
+"""A client of a cluster that is there: made, checked, and needed for a call."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import math
 import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.client.which import VARIABLES
-from dpbb.errors import ClusterError, SchedulerLostError
+from dpbb.errors import ClusterError, OptionError, SchedulerLostError, shown
 
 if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_S = 10.0
 """A scheduler has so long to answer."""
+
+
+def check_open(client: Any) -> None:
+    """Raise OptionError for what is no client, ClusterError for one that is closed."""
+    if getattr(client, "status", None) in ("closing", "closed"):
+        raise ClusterError("client: expected an open one, got one that is closed")
+    if not hasattr(client, "scheduler_info"):
+        raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
+
+
+def check_timeout(timeout: Any) -> None:
+    """Raise OptionError for what is no number of seconds; None is no limit."""
+    if timeout is None:
+        return
+    real = isinstance(timeout, Real) and not isinstance(timeout, bool)
+    try:
+        told = real and not math.isnan(timeout)
+    except OverflowError:
+        told = False
+    if not told:
+        raise OptionError(f"timeout: expected a number, got {shown(timeout)}")
+
+
+@contextmanager
+def needing(client: Any, what: str = "") -> Iterator[None]:
+    """In this block the scheduler has to answer; SchedulerLostError if it does not."""
+    address = getattr(client.scheduler, "address", "an address that is forgotten")
+    try:
+        yield
+    except OSError as error:
+        raise SchedulerLostError(
+            f"{what}lost the scheduler at {address}: {error}"
+        ) from error
 
 
 @contextmanager

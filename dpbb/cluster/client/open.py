@@ -11,9 +11,9 @@ from distributed import Client
 from distributed.protocol import pickle
 
 import dpbb
+from dpbb.cluster.client.connect import check_open, needing
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import MakeResult, Run, as_it_is
-from dpbb.cluster.client.scheduler_calls import check_open, needing
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
+import time
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -26,12 +28,15 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
 
+from dpbb.cluster.client.connect import check_timeout, needing
 from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
-from dpbb.cluster.client.scheduler_calls import POLL_S, SchedulerCalls
-from dpbb.cluster.client.stream import Callback, Callbacks, SnapshotStream
+from dpbb.cluster.client.stream import POLL_S, Callback, Callbacks, SnapshotStream
 from dpbb.cluster.internals import is_asynchronous
+from dpbb.cluster.rpc import raised, unwrap
+from dpbb.cluster.storage.store import file_to_write
+from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
 from dpbb.errors import ClusterError, InvariantError
 from dpbb.options import SolveOptions, kinds
 from dpbb.options.permutations import check_permutation
@@ -99,10 +104,10 @@ class Run:
         self.run_id = run_id
         self._client: Any = client
         self._make_result = make_result
-        self._calls = SchedulerCalls(client, run_id)
+        self._last: Snapshot | None = None
         # in the client's loop ``client.asynchronous`` is always true
         in_thread = not is_asynchronous(self._client)
-        self._callbacks = Callbacks(self._calls.poll, in_thread=in_thread)
+        self._callbacks = Callbacks(self._poll, in_thread=in_thread)
         self._writer: OptimaWriter | None = None
         self._outcome: Outcome | None = None
         self._made: Any = None
@@ -127,11 +132,11 @@ class Run:
             why, page = "its client is closed", None
         elif not client.asynchronous:  # a representation cannot be awaited
             try:
-                client.sync(self._calls.snapshot, callback_timeout=REPR_TIMEOUT_S)
+                client.sync(self._poll, -1, 0.0, callback_timeout=REPR_TIMEOUT_S)
             except (ClusterError, TimeoutError) as error:
                 why = str(error) or "the scheduler does not answer"
-        if self._calls.last is not None:
-            return snapshot_html(self._calls.last, dashboard=page)
+        if self._last is not None:
+            return snapshot_html(self._last, dashboard=page)
         return markup.card(self.run_id, why, [])
 
     # -- waiting and results ------------------------------------------------------
@@ -175,7 +180,7 @@ class Run:
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run now."""
-        return self._sync(self._calls.snapshot)
+        return self._sync(self._snapshot)
 
     def poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
         """Wait for a change since a version (first -1), or so many seconds.
@@ -185,13 +190,13 @@ class Run:
         int, bool, Snapshot
             The version from now on, whether the run is over, and its state.
         """
-        return self._sync(self._calls.poll, version, timeout)
+        return self._sync(self._poll, version, timeout)
 
     # -- steering -------------------------------------------------------------------
 
     def stop(self) -> Any:
         """Stop the run; it ends within moments, with what has been found."""
-        return self._sync(self._calls.call, "stop")
+        return self._sync(self._call, "stop")
 
     def save(self, path: str | Path) -> Any:
         """Write the state of the run, as of now, into a file on the client's machine.
@@ -212,7 +217,7 @@ class Run:
             The run is over.
         """
         file = kinds.path("FILE", "a path").check(path, "path")
-        return self._sync(self._calls.save, file)
+        return self._sync(self._save, file)
 
     def save_now(self) -> Any:
         """Write a checkpoint into the run's own folder at once.
@@ -226,7 +231,7 @@ class Run:
         CheckpointError
             The run keeps no checkpoints, or this one could not be written.
         """
-        return self._sync(self._calls.save_now)
+        return self._sync(self._save_now)
 
     def offer(self, permutation: Sequence[int]) -> bool:
         """Offer a permutation from elsewhere; True if it is the new incumbent.
@@ -237,7 +242,7 @@ class Run:
             It is not a permutation of the run's jobs.
         """
         jobs = list(check_permutation(permutation))
-        return self._sync(self._calls.call, "offer", permutation=jobs, source="offer")
+        return self._sync(self._call, "offer", permutation=jobs, source="offer")
 
     def on_incumbent(self, callback: Callback) -> None:
         """Have a function called with a snapshot at every new incumbent.
@@ -259,7 +264,7 @@ class Run:
         """
         return SnapshotStream(
             self.poll,
-            lambda *args: self._in_loop(self._calls.poll(*args)),
+            lambda *args: self._in_loop(self._poll(*args)),
             kinds.number(least=0).check(interval_s, "interval_s"),
         )
 
@@ -395,16 +400,70 @@ class Run:
         else:  # it belongs to the client's loop
             self._client.loop.add_callback(self._callbacks.start)
 
+    async def _call(self, name: str, **message: Any) -> Any:
+        """Call a handler of the scheduler; raises what it raises.
+
+        Raises
+        ------
+        ClusterError
+            The client is closed.
+        SchedulerLostError
+            The scheduler is gone.
+        """
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            raise ClusterError(f"run {self.run_id}: its client is closed")
+        with needing(self._client, f"run {self.run_id}: "):
+            method = getattr(scheduler, f"dpbb_{name}")
+            return raised(await method(run_id=self.run_id, **message))
+
+    async def _poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+        answer = await self._call("watch", version=version, timeout=timeout)
+        snapshot: Snapshot = pickle.loads(answer["snapshot"])
+        self._last = snapshot
+        return answer["version"], answer["finished"], snapshot
+
+    async def _snapshot(self) -> Snapshot:
+        return (await self._poll(-1, 0.0))[2]
+
+    async def _is_over(self, timeout: float | None) -> bool:
+        """Wait for the end of the run; False if it goes on after ``timeout`` s."""
+        check_timeout(timeout)
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        version, finished = -1, False
+        while not finished:
+            left = max(0.0, deadline - time.monotonic())
+            version, finished, _ = await self._poll(version, min(POLL_S, left))
+            if time.monotonic() >= deadline:
+                break
+        return finished
+
+    async def _optima(
+        self, value: int | None, position: int
+    ) -> tuple[Optima | None, bool]:
+        """Return the next chunk of optimal permutations, and if the run is over."""
+        answer = await self._call("optima", value=value, position=position)
+        chunk = answer["chunk"]
+        return None if chunk is None else pickle.loads(chunk), answer["finished"]
+
+    async def _save(self, path: str) -> None:
+        target, name = await asyncio.to_thread(file_to_write, path)
+        content = unwrap(await self._call("save"))
+        await asyncio.to_thread(target.write, name, [content.tobytes()])
+
+    async def _save_now(self) -> CheckpointSnapshot:
+        return pickle.loads(await self._call("save_now"))
+
     async def _write_optima(self, file: OptimaFile) -> None:
         """Write all optimal permutations into a file, those that are there at once."""
-        self._writer = OptimaWriter(file, self._calls.optima)
+        self._writer = OptimaWriter(file, self._optima)
         await self._writer.start()
 
     async def _wait(self, timeout: float | None) -> bool:
         """Wait for the end, and until all that was found is told and written."""
         if self._outcome is not None:
             return True
-        if not await self._calls.is_over(timeout):
+        if not await self._is_over(timeout):
             return False
         await self._callbacks.told(POLL_S)
         if self._writer is not None:
@@ -418,7 +477,7 @@ class Run:
             raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
         if self._outcome is None:
             written = self._writer is not None and self._writer.is_whole(self.run_id)
-            answer = await self._calls.call("outcome", optima=not written)
+            answer = await self._call("outcome", optima=not written)
             outcome: Outcome = pickle.loads(answer["outcome"])
             if outcome.error is not None:
                 kind = InvariantError if answer["broken"] else ClusterError
@@ -443,10 +502,10 @@ class Run:
                 return
             with contextlib.suppress(ClusterError):  # nobody is left to tell
                 if not await self._wait(0.0):
-                    await self._calls.call("stop")
+                    await self._call("stop")
                     await self._wait(None)
                 if not keep:
-                    await self._calls.call("discard")
+                    await self._call("discard")
         finally:  # the file of a run that has just been stopped is written to its end
             if self._writer is not None:
                 await self._writer.cancel(self.run_id)

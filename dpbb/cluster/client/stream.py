@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from dpbb.cluster.client.scheduler_calls import POLL_S
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError
 
@@ -15,6 +14,9 @@ Poll = Callable[[int, float], Awaitable[tuple[int, bool, Snapshot]]]
 whether it is the end, and the state."""
 
 Callback = Callable[[Snapshot], object]
+
+POLL_S = 10.0
+"""A waiting call is answered by the scheduler at least this often."""
 
 logger = logging.getLogger(__name__)
 

@@ -9,12 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbb.cluster.client.scheduler_calls import SchedulerCalls, check_open
+from dpbb.cluster.client.connect import check_open
+from dpbb.cluster.client.run import Run
 from dpbb.errors import ClusterError, OptionError, SchedulerLostError
 
 
 def calls_of(**handlers):
-    return SchedulerCalls(SimpleNamespace(scheduler=SimpleNamespace(**handlers)), "run")
+    scheduler = SimpleNamespace(**handlers)
+    return Run(SimpleNamespace(scheduler=scheduler, _asynchronous=True), "run")
 
 
 def watching(*answers):
@@ -36,27 +38,27 @@ def watching(*answers):
 def test_the_end_is_waited_for_from_change_to_change():
     watch, asked = watching((1, False, "a"), (2, False, "b"), (3, True, "c"))
     calls = calls_of(dpbb_watch=watch)
-    assert asyncio.run(calls.is_over(None))
+    assert asyncio.run(calls._is_over(None))
     assert asked == [("run", -1), ("run", 1), ("run", 2)]
-    assert calls.last == "c"
+    assert calls._last == "c"
 
 
 def test_a_run_that_goes_on_is_not_over_in_time():
     watch, _ = watching((1, False, "a"))
-    assert not asyncio.run(calls_of(dpbb_watch=watch).is_over(0.0))
+    assert not asyncio.run(calls_of(dpbb_watch=watch)._is_over(0.0))
 
 
 @pytest.mark.parametrize("timeout", [float("nan"), True, "1", [], 1j, 10**400])
 def test_a_timeout_is_a_number(timeout):
     """With NaN nothing was ever late, and nothing waited."""
     with pytest.raises(OptionError, match="timeout: expected a number, got"):
-        asyncio.run(calls_of().is_over(timeout))
+        asyncio.run(calls_of()._is_over(timeout))
 
 
 @pytest.mark.parametrize("timeout", [None, float("inf"), -1, 0, Fraction(1, 2)])
 def test_the_end_may_come_within_any_time(timeout):
     watch, asked = watching((1, True, "a"))
-    assert asyncio.run(calls_of(dpbb_watch=watch).is_over(timeout))
+    assert asyncio.run(calls_of(dpbb_watch=watch)._is_over(timeout))
     assert len(asked) == 1
 
 
@@ -66,13 +68,13 @@ def test_a_scheduler_that_is_gone_is_named():
 
     calls = calls_of(dpbb_stop=lost, address="tcp://there:1")
     with pytest.raises(SchedulerLostError, match="lost the scheduler at tcp://there:1"):
-        asyncio.run(calls.call("stop"))
+        asyncio.run(calls._call("stop"))
 
 
 def test_a_client_without_a_scheduler_is_closed():
-    calls = SchedulerCalls(SimpleNamespace(scheduler=None), "run")
+    calls = Run(SimpleNamespace(scheduler=None, _asynchronous=True), "run")
     with pytest.raises(ClusterError, match="its client is closed"):
-        asyncio.run(calls.call("stop"))
+        asyncio.run(calls._call("stop"))
 
 
 @pytest.mark.parametrize("status", ["closing", "closed"])
