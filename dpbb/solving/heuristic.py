@@ -111,11 +111,7 @@ def heuristic(
     iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
     starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
     options = SolveOptions(
-        heuristics=method,
-        threads=threads,
-        seed=seed,
-        initial=initial,
-        scheduler=scheduler,
+        threads=threads, seed=seed, initial=initial, scheduler=scheduler
     )
     ends = front, back
     call = checked(instance, client, options, {}, progress, should_stop, ends=ends)
@@ -127,8 +123,10 @@ def heuristic(
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
     searcher = heuristics_of(call.problem)
+    kinds.one_of(*Heuristics, *searcher.heuristics).check(method, "method")
+    options = call.options.replace(heuristics=method)
     bound = proving_bound(call.problem)
-    plan = Plan(call.problem, call.name, call.options, call.began, bound)
+    plan = Plan(call.problem, call.name, options, call.began, bound)
     shown = call.progress
     with ExitStack() as stack:
         stack.enter_context(closing(shown))
@@ -148,11 +146,11 @@ def heuristic(
             method,
             time_limit_s=limit,
             end=None if limit == math.inf else call.began + limit,
-            threads=call.options.threads,
-            seed=call.options.seed,
+            threads=options.threads,
+            seed=options.seed,
             iterations=iterations,
             device=device,
-            initial=call.options.initial,
+            initial=options.initial,
             lower_bound=bound,
             on_note=shown.waiting,
             should_stop=call.should_stop,

@@ -60,7 +60,7 @@ def test_a_given_schedule_is_the_start():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "magic"}, "expected one of auto, none, neh"),
+        ({"method": "magic"}, "method: expected one of auto, none, neh"),
         ({"time_limit_s": -1}, "time_limit_s: expected"),
         ({"iterations": 0}, "iterations: expected a whole number"),
         ({"starts": 2}, "starts: expected together with client or scheduler"),
