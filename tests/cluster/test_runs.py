@@ -148,7 +148,7 @@ async def test_two_runs_take_turns_on_one_seat(c, s, a):
     hub = plugin_of(s).hub
     opened = list(hub.runs.values())
     for run in opened:
-        await until(lambda run=run: run.busy)
+        await until(lambda run=run: run.tasks)
     assert all(not run.coordinator.finished for run in opened)
     for run in runs:
         await run.close()
