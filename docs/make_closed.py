@@ -73,13 +73,13 @@ def closed() -> str:
     rows = []
     for one in records(RESULTS):
         if one.proved:
-            nodes = one.decomposed + one.leaves
+            nodes = one.totals.nodes
             run = (
                 one.makespan,
                 len(one.seats),
                 nodes,
-                one.seconds,
-                one.gpu_seconds / 3600,
+                one.totals.seconds,
+                one.totals.gpu_seconds / 3600,
             )
             rows.append((one.instance, *run, *verdicts(one.instance)))
     return as_table(CLOSED_COLUMNS, rows)
@@ -109,7 +109,7 @@ def bounds() -> str:
     rows = [
         (
             *(one.instance, one.lower_bound, one.best_lower, one.best_upper),
-            *(one.decomposed + one.leaves, one.seconds),
+            *(one.totals.nodes, one.totals.seconds),
             said[one.instance],
         )
         for one in records(BOUNDS)
@@ -183,7 +183,7 @@ def not_proved() -> str:
     The rate is that of the run's own nodes in all of its seconds.
     """
     rows = rows_of(TAILLARD[0])
-    explored = {one.instance: one.decomposed + one.leaves for one in records(RESULTS)}
+    explored = {one.instance: one.totals.nodes for one in records(RESULTS)}
     reasons: dict[str, list[tuple[float, str]]] = {}
     for row in rows:
         if row["status"] == Status.OPTIMAL:
@@ -238,8 +238,7 @@ def estimates() -> list[Record]:
             one = replace(
                 one,
                 status=run.status,
-                decomposed=run.decomposed,
-                leaves=run.leaves,
+                totals=run.totals,
                 makespan=run.makespan,
                 lower_bound=run.lower_bound if run.proved else None,
             )
@@ -262,7 +261,7 @@ def intervals() -> str:
     """Say how many trees that were explored have as many nodes as the interval says."""
     ended, more = [], []
     for one in estimates():
-        nodes = one.decomposed + one.leaves
+        nodes = one.totals.nodes
         if one.proved:
             ended.append((one.low or 0) <= nodes <= (one.high or 0))
         elif nodes > (one.high or 0):

@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.campaign.folder import (
-    CHECKPOINTS,
-    DOUBTFUL,
-    SUMS,
-    CampaignFolder,
-    Record,
-    best_of,
-)
+from dpbb.campaign.folder import CHECKPOINTS, DOUBTFUL, CampaignFolder, Record, best_of
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
@@ -24,7 +17,7 @@ from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Improvement, Proof, Status, Termination
-from dpbb.solving.resume import options_before, strategy_before, totals_of
+from dpbb.solving.resume import strategy_before, totals_of
 
 
 def doubt_of(
@@ -151,15 +144,13 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
     except CheckpointError:  # as the next attempt will say
         return record
     problem = saved.spec.problem
-    latest = totals_of(saved)
-    sums = record.sums(*(getattr(latest, name) for name in SUMS))
-    if problem.digest != record.digest or sums["seconds"] <= record.seconds:
+    totals = record.earlier.plus(totals_of(saved))
+    if problem.digest != record.digest or totals.seconds <= record.totals.seconds:
         return record
-    options = options_before(saved)
     least = min((unit.least_lb for unit in saved.units), default=saved.ub)
     known = replace(
         record,
-        **sums,
+        totals=totals,
         status=str(Status.UNKNOWN if saved.value is None else Status.FEASIBLE),
         termination=str(Termination.STOPPED),
         proof=str(Proof.OPEN_ROOTS),
@@ -172,7 +163,6 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         checkpoint_host=platform.node(),
         strategy=str(strategy_before(saved)),
         bound=saved.spec.tree.bound,
-        heuristics=str(options.heuristics),
         trajectory=steps_of(saved.trajectory),
         error="",
     )

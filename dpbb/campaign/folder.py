@@ -1,20 +1,18 @@
 """The folder of a campaign: a record for each instance, checkpoints, certificates."""
 
-import json
-import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
+
+import msgspec
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
-from dpbb.result import Status
+from dpbb.result import Status, Totals
 from dpbb.text.files import alone, check_writable, read_file, whole_file
-from dpbb.text.json_text import json_text
 
 LOCK = "campaign.lock"
 RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
@@ -26,9 +24,6 @@ SCHEDULE = ("makespan", "permutation", "trajectory", "known_from")
 BOUND = ("lower_bound", "proof", "certificate")
 """A schedule and a lower bound, and where they are from."""
 
-SUMS = "decomposed", "leaves", "seconds", "explore_seconds", "gpu_seconds", "energy_j"
-"""What is summed over all attempts."""
-
 STATES = ("estimated", "error", *Status)
 """All states of records."""
 
@@ -38,7 +33,7 @@ DOUBTFUL = "doubtful"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What is known of an instance; all seconds are sums over all attempts.
+    """What is known of an instance.
 
     Parameters
     ----------
@@ -55,13 +50,12 @@ class Record:
     estimated, low, high, doubts
         Nodes of the tree below the best known schedule, before the first attempt, and
         why that is not to be trusted, if there is a reason.
-    decomposed, leaves, seconds, explore_seconds, gpu_seconds, energy_j
-        As of ``Result``; ``explore_seconds`` are those of all seats together.
+    totals
+        What all attempts took; see ``Totals``.
     engine, seats, hosts
         What explored, and where (every machine that the campaign ran on).
     earlier
-        ``SUMS`` of attempts that the latest could not go on from; they are in those
-        above.
+        What attempts took that the latest could not go on from; it is in ``totals``.
     limit_s
         Time limit of the last attempt, those before it included.
     attempts
@@ -75,10 +69,8 @@ class Record:
         File in the folder; None without one.
     known_from
         Where the schedule that it started from is from; empty without one.
-    strategy, bound, heuristics, options
-        How it was solved; ``bound`` is the one that explored.
-    why
-        Reasons of the choices that were left to the run (``auto``).
+    strategy, bound, options
+        How it was solved; the first two are those that explored.
     trajectory
         (second, value, what found it).
     versions
@@ -104,16 +96,11 @@ class Record:
     low: float | None = None
     high: float | None = None
     doubts: tuple[str, ...] = ()
-    decomposed: int = 0
-    leaves: int = 0
-    seconds: float = 0.0
-    explore_seconds: float = 0.0
-    gpu_seconds: float = 0.0
-    energy_j: float | None = None
+    totals: Totals = field(default_factory=Totals)
+    earlier: Totals = field(default_factory=Totals)
     engine: str = ""
     seats: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
-    earlier: dict[str, Any] = field(default_factory=dict)
     limit_s: float = 0.0
     attempts: int = 0
     checkpoint: str | None = None
@@ -122,8 +109,6 @@ class Record:
     known_from: str = ""
     strategy: str = ""
     bound: str = ""
-    heuristics: str = ""
-    why: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     trajectory: tuple[tuple[float, int, str], ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
@@ -145,14 +130,6 @@ class Record:
         tried, best = self.attempts > 0, self.makespan or 2**63
         held = self.status != DOUBTFUL
         return held, self.proved, tried, self.lower_bound or 0, -best
-
-    def sums(self, *latest: float | None) -> dict[str, Any]:
-        """Return ``SUMS`` over all attempts from those of the latest one's tree."""
-        found: dict[str, Any] = dict(zip(SUMS, latest, strict=True))
-        for name in SUMS:
-            if (before := self.earlier.get(name)) is not None:
-                found[name] = before + (found[name] or 0)
-        return found
 
     def with_best_of(self, other: "Record") -> "Record":
         """Return the record with the better schedule and the better bound of both.
@@ -180,6 +157,11 @@ class Record:
         """What found the schedule: a heuristic, the tree, or where it is from."""
         last = self.trajectory[-1][2] if self.trajectory else "initial"
         return self.known_from if last == "initial" else last
+
+    @property
+    def heuristics(self) -> str:
+        """The option, as it was given."""
+        return str(self.options.get("heuristics", ""))
 
     @property
     def size(self) -> str:
@@ -258,28 +240,21 @@ class CampaignFolder:
 
     def by_file(self) -> dict[Path, Record]:
         """Return all records by their files; DpbbError: a file that is no record."""
-        kinds = get_type_hints(Record)
-        names = kinds.keys()
         found = {}
         for file in sorted((self.path / RECORDS).iterdir()):
             if file.suffix != ".json":
                 continue
             try:
-                text = read_file(file).decode("utf-8")
+                text = read_file(file)
                 if not text.strip():
                     raise ValueError(
                         "nothing, as a crash of the machine may leave it; remove the "
                         "file, and the campaign goes on from the instance's checkpoint"
                     )
-                values = json.loads(text)
-                known = {name: _tuples(values[name]) for name in names & values.keys()}
-                record = Record(**known)
-                for name, kind in kinds.items():
-                    if not _is_a(getattr(record, name), kind):
-                        raise ValueError(f"{name}: {getattr(record, name)!r}"[:80])
+                record = msgspec.json.decode(text, type=Record)
                 if record.status not in STATES:
                     raise ValueError(f"status: {record.status!r}"[:80])
-            except (OSError, ValueError, TypeError, AttributeError) as error:
+            except (OSError, ValueError) as error:
                 raise DpbbError(f"{file}: expected a record, got: {error}") from error
             found[file] = record
         return found
@@ -292,7 +267,8 @@ class CampaignFolder:
         file = self.path / RECORDS / f"{self.label(record)}.json"
         beside = file.with_suffix(".new")
         with whole_file(beside):
-            beside.write_text(json_text(asdict(record), indent=1), encoding="utf-8")
+            text = msgspec.json.encode(record)
+            beside.write_bytes(msgspec.json.format(text, indent=1))
             beside.replace(file)
 
     def label(self, record: Record) -> str:
@@ -307,20 +283,3 @@ def best_of(one: Record, other: Record) -> Record:
     """Return the record that says more, with the best schedule and bound of both."""
     less, more = sorted((one, other), key=lambda record: record.rank)
     return more.with_best_of(less)
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    """Whether a value of JSON, with tuples for lists, is of an annotated type."""
-    parts = get_args(kind)
-    if get_origin(kind) is UnionType:
-        return any(_is_a(value, part) for part in parts)
-    if get_origin(kind) is tuple and isinstance(value, tuple):
-        of_each = parts[:1] * len(value) if Ellipsis in parts else parts
-        return len(of_each) == len(value) and all(map(_is_a, value, of_each))
-    if kind is float and isinstance(value, int | float):
-        return not isinstance(value, bool) and math.isfinite(value)
-    return isinstance(value, get_origin(kind) or kind) and not isinstance(value, bool)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from math import inf
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
@@ -16,7 +15,6 @@ from dpbb.plotting import style
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from dpbb.campaign.folder import Record
@@ -25,7 +23,7 @@ COLUMNS = (
     *("instance", "size", "status", "makespan", "lower_bound"),
     *("best_lower", "best_upper", "estimated", "low", "high", "nodes", "seconds"),
     *("gpu_hours", "energy_kwh", "engine", "bound", "strategy", "heuristics"),
-    *("found_by", "proof", "why", "attempts", "certificate", "news"),
+    *("found_by", "proof", "attempts", "certificate", "news"),
 )
 """Columns of the table of instances."""
 
@@ -35,12 +33,6 @@ SHOWN = (
     *("found_by", "proof", "certificate"),
 )
 """Those of them that the report for people has."""
-
-CHOICE_COLUMNS = (
-    *("engine", "bound", "strategy", "heuristics", "proof", "schedule by"),
-    *("instances", "proved", "median s", "nodes"),
-)
-"""Columns of the table of choices, and of what they brought."""
 
 LEFT_COLUMNS = (
     *("instance", "size", "lower bound", "upper bound", "explored", "nodes, about"),
@@ -59,14 +51,12 @@ CLASS_COLUMNS = (
 
 def row_of(record: Record) -> dict[str, Any]:
     """Return an instance's row: the values of ``COLUMNS``."""
-    hours = record.gpu_seconds / 3600
-    energy = None if record.energy_j is None else round(record.energy_j / 3.6e6, 6)
+    took, energy = record.totals, record.totals.energy_j
     own = {
-        "size": record.size,
-        "nodes": record.decomposed + record.leaves,
-        "gpu_hours": round(hours, 6) if hours else None,
-        "energy_kwh": energy,
-        "why": "; ".join(record.why),
+        "nodes": took.nodes,
+        "seconds": took.seconds,
+        "gpu_hours": round(took.gpu_seconds / 3600, 6) or None,
+        "energy_kwh": None if energy is None else round(energy / 3.6e6, 6),
     }
     return {
         name: own[name] if name in own else getattr(record, name) for name in COLUMNS
@@ -84,7 +74,7 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
     for one in records:
         if one.proved or one.estimated is None or one.low is None or one.high is None:
             continue
-        nodes = one.decomposed + one.leaves
+        nodes = one.totals.nodes
         passed = nodes >= one.estimated
         sizes = (
             *(float(max(one.estimated, nodes)), float(max(one.low, nodes))),
@@ -107,27 +97,6 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
         row = (*(one.instance, one.size), *bounds, nodes or None, *ends, within)
         rows.append((passed, hours[0], row))
     return [row for *_, row in sorted(rows, key=lambda item: item[:2])]
-
-
-def choices(records: Sequence[Record]) -> list[tuple[Any, ...]]:
-    """Return rows of ``CHOICE_COLUMNS``: how instances were solved, most first."""
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for one in records:
-        if one.attempts:
-            by = "a table" if one.found_by == one.known_from else one.found_by
-            how = (one.engine, one.bound, one.strategy, one.heuristics, one.proof)
-            groups.setdefault((*how, by.partition(",")[0]), []).append(one)
-    rows = [
-        (
-            *how,
-            len(group),
-            sum(one.proved for one in group),
-            float(median(one.seconds for one in group)),
-            sum(one.decomposed + one.leaves for one in group),
-        )
-        for how, group in groups.items()
-    ]
-    return sorted(rows, key=lambda row: -row[6])
 
 
 def classes(records: Sequence[Record]) -> list[tuple[Any, ...]]:
@@ -154,7 +123,7 @@ def _class_row(name: str, group: Sequence[Record]) -> tuple[Any, ...]:
         sum("upper" in record.news for record in group),
         sum("lower" in record.news for record in group),
         sum(row["nodes"] for row in rows),
-        round(sum(record.seconds for record in group) / 3600, 4),
+        round(sum(record.totals.seconds for record in group) / 3600, 4),
         round(sum(row["gpu_hours"] or 0.0 for row in rows), 4),
         round(sum(energy), 4) if energy else None,
     )
@@ -175,14 +144,13 @@ def as_json(records: Sequence[Record]) -> str:
 
 
 def as_markdown(records: Sequence[Record]) -> str:
-    """Return tables of classes, news, choices, instances, and of what is left."""
+    """Return tables of classes, news, instances, and of what is left."""
     rows = [row_of(one) for one in records if one.attempts]
     waiting = left(records)
     many = any(one.n_jobs >= MANY_JOBS and not one.proved for one in records)
     parts = [
         as_table(CLASS_COLUMNS, classes(records)),
         as_news(records),
-        as_table(CHOICE_COLUMNS, choices(records)),
         as_table(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
         as_table(LEFT_COLUMNS, waiting) if waiting else "",
         f"{ONLY_LEAST.capitalize()}.\n" if waiting and many else "",
@@ -236,17 +204,21 @@ FORMS: dict[str, Callable[[Sequence[Record]], str]] = {
 """Forms of a report by the suffix of its file."""
 
 
-def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
+def draw(records: Sequence[Record]) -> Figure:
     """Draw how many instances were proved within which time each, one curve a class.
 
     OptionError: nothing was proved yet.
     """
+    style.require_matplotlib()
+    from matplotlib.figure import Figure
+
     proved = [record for record in records if record.proved]
     if not proved:
         raise OptionError("report: expected a proved instance to draw, got none")
-    ax = style.axes_for(ax, (7.0, 4.0))
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    ax = figure.subplots()
     for name, group in _groups(proved).items():
-        times = sorted(max(record.seconds, 1e-3) for record in group)
+        times = sorted(max(record.totals.seconds, 1e-3) for record in group)
         count = range(1, len(times) + 1)
         ax.step(times, count, marker=".", where="post", label=name)
     style.dress(ax, x="seconds for an instance", y="instances proved")
@@ -255,43 +227,6 @@ def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
     ax.locator_params("y", integer=True)
     style.legend_above(ax)
     style.title(ax, "campaign", f": {len(proved)} of {len(records)} instances proved")
-    return ax
-
-
-def draw(records: Sequence[Record]) -> Figure:
-    """Draw the cactus plot, and of each class what was proved, its hours and nodes.
-
-    OptionError: nothing was proved yet.
-    """
-    style.require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 7.5), layout="constrained")
-    axes: Any = figure.subplot_mosaic(
-        [["cactus"] * 3, ["proved", "hours", "nodes"]], height_ratios=[3, 2]
-    )
-    cactus(records, axes["cactus"])
-    rows = classes(records)[:-1]
-    names = [row[0] for row in rows]
-    on_gpu = any(row[7] for row in rows)
-    bars = {
-        "proved": ("instances proved", [row[2] for row in rows]),
-        "hours": ("GPU-hours", [row[7] for row in rows])
-        if on_gpu
-        else ("hours", [row[6] for row in rows]),
-        "nodes": ("nodes", [row[5] for row in rows]),
-    }
-    axes["proved"].barh(names, [row[1] for row in rows], color=style.GRID)
-    for place, (label, values) in bars.items():
-        ax = axes[place]
-        ax.barh(names, values, color=style.SERIES[0])
-        style.dress(ax, x=label, y="", grid="x")
-        ax.invert_yaxis()
-        if place != "proved":
-            ax.set_yticklabels([])
-    axes["proved"].locator_params("x", integer=True)
-    if any(row[5] for row in rows):
-        axes["nodes"].set_xscale("log")
     return figure
 
 

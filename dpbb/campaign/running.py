@@ -16,7 +16,6 @@ from dpbb.campaign.folder import (
     CERTIFICATES,
     CHECKPOINTS,
     ENDED,
-    SUMS,
     CampaignFolder,
     Record,
 )
@@ -25,7 +24,7 @@ from dpbb.cluster.client.which import placed
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
+from dpbb.errors import CheckpointError, DpbbError, OptionError
 from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
@@ -38,7 +37,7 @@ from dpbb.problem import (
     n_machines_of,
 )
 from dpbb.progress.base import Progress
-from dpbb.result import Result, Termination
+from dpbb.result import Result, Termination, Totals
 from dpbb.solving.arguments import checked
 from dpbb.solving.resume import options_before, seconds_of, strategy_before
 
@@ -54,12 +53,6 @@ POLL_S = 0.5
 
 LEAST_S = 0.01
 """Limit of what was killed when its time was up: its checkpoint becomes a result."""
-
-TOLD = 100
-"""Instances that the page is told of."""
-
-CHOICES = ("strategy",)
-"""Options that a run may choose itself; it notes ``NAME VALUE: WHY`` then."""
 
 TAKEN = ("scheduler", "workers", "threads", "engine")
 """Options that an instance takes anew when it goes on from a checkpoint."""
@@ -78,15 +71,13 @@ class Watch(Progress):
     name: str
     began: float
     snapshot: Snapshot | None = None
-    chosen: dict[str, tuple[str, str]] = field(default_factory=dict)
-    part_of: dict[str, Any] = field(default_factory=dict)
+    strategy: str = ""
 
     def note(self, text: str) -> None:
-        """Take what the run has chosen by itself, and why; see ``Progress.note``."""
+        """Take the strategy that the run has chosen; see ``Progress.note``."""
         what, _, rest = text.partition(" ")
-        if what in CHOICES:
-            value, _, why = rest.partition(": ")
-            self.chosen[what] = value, why
+        if what == "strategy":
+            self.strategy = rest.partition(":")[0]
 
     def update(self, snapshot: Snapshot) -> None:
         """See ``Progress.update``."""
@@ -229,7 +220,6 @@ class Campaign:
         try:
             size = estimate(
                 problem,
-                upper_bound=None if known else self._first_value(problem),
                 seconds=self.estimate_s,
                 measure=False,
                 should_stop=self.should_stop,
@@ -246,17 +236,6 @@ class Campaign:
         self.folder.save(record)
         self.on_line(f"{record.instance:<14} {said}")
         return record
-
-    def _first_value(self, problem: Problem[Any]) -> int:
-        """Makespan of a first schedule, to estimate an instance nobody knows."""
-        from dpbb.solving.heuristic import heuristic
-
-        result = heuristic(problem, time_limit_s=self.estimate_s, progress=Progress())
-        if result.makespan is None:
-            raise InstanceError(
-                f"{instance_name_of(problem)}: expected a schedule, got none"
-            )
-        return result.makespan
 
     def _solve_all(
         self, found: list[Record], problems: dict[str, Problem[Any]]
@@ -275,16 +254,11 @@ class Campaign:
         done = len(found) - len(left)
         self.on_line(f"{len(found)} instances, {done} of them with nothing to do")
         running: dict[Future[Record], Watch] = {}
-        latest = {record.digest: record for record in found}
         with ThreadPoolExecutor(max(1, self.side_by_side), "dpbb-campaign") as pool:
             while left or running:
                 while left and self._may_begin(left[0], len(running)):
                     record = left.pop(0)
                     watch = Watch(record.instance, time.monotonic())
-                    watch.part_of = overview(
-                        *(self.folder.path.name, done, latest.values()),
-                        {record.instance, *(one.name for one in running.values())},
-                    )
                     problem = problems[record.digest]
                     future = pool.submit(self._solve, record, problem, watch)
                     running[future] = watch
@@ -294,7 +268,6 @@ class Campaign:
                 for future in ended:
                     del running[future]
                     record = self._recorded(future)
-                    latest[record.digest] = record
                     done += 1
                     self.on_line(_line(record, done, len(found)))
                 self.on_state(list(running.values()), done, len(found))
@@ -338,9 +311,8 @@ class Campaign:
         try:
             ended = record.status in ENDED  # without a schedule: another tree is next
             saved = None if ended else self._saved(checkpoint, record)
-            if saved is None and record.attempts:
-                earlier = {name: getattr(record, name) for name in SUMS}
-                record = replace(record, earlier=earlier)
+            if saved is None:
+                record = replace(record, earlier=record.totals)
             if self.certificates if saved is None else saved.spec.certificate:
                 certificate.parent.mkdir(exist_ok=True)
                 changes["certificate"] = str(certificate)
@@ -360,8 +332,12 @@ class Campaign:
                     changes["upper_bound"] = record.best_upper + 1
                 options = self.options.replace(checkpoint=checkpoint, **changes)
                 result = api.solve(problem, options=options, **how)
-            found = self._with_result(record, result, checkpoint, certificate)
-            record = _with_choices(found, bound_of(problem), watch)
+            record = self._with_result(record, result, checkpoint, certificate)
+            record = replace(
+                record,
+                strategy=watch.strategy or record.strategy,
+                bound=record.bound or bound_of(problem),
+            )
         except Exception as error:  # noqa: BLE001 - the other instances go on
             record = _with_error(record, error)
         self.folder.save(record)
@@ -387,7 +363,7 @@ class Campaign:
         if limit is None:
             return None
         latest = 0.0 if saved is None else seconds_of(saved)
-        spent = max(record.limit_s, latest + record.earlier.get("seconds", 0.0))
+        spent = max(record.limit_s, latest + record.earlier.seconds)
         return max(limit - spent, LEAST_S)
 
     def _going_on(
@@ -443,26 +419,26 @@ class Campaign:
         local = own and self.options.scheduler is None
         if local:
             checkpoint = f"{CHECKPOINTS}/{label}"
-        sums = record.sums(*(getattr(result, name) for name in SUMS))
+        latest = {name: getattr(result, name) for name in Totals.__dataclass_fields__}
+        totals = record.earlier.plus(Totals(**latest))
         found = replace(
             record,
-            **sums,
+            totals=totals,
             status=str(result.status),
             termination=str(result.termination),
             proof=str(result.proof),
             **{name: getattr(result, name) for name in SAME},
             hosts=tuple(hosts),
             # what ended or was stopped goes on with the time that it had left
-            limit_s=sums["seconds"]
+            limit_s=totals.seconds
             if result.termination in (Termination.STOPPED, Termination.EXHAUSTED)
-            else max(self.options.time_limit_s or 0.0, sums["seconds"]),
+            else max(self.options.time_limit_s or 0.0, totals.seconds),
             attempts=record.attempts + 1,
             checkpoint=None if ended else checkpoint,
             checkpoint_host=None if ended else self._host,
             certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
             strategy=str(result.options.strategy),
             bound=str(result.options.bound or ""),
-            heuristics=str(result.options.heuristics),
             options={
                 name: value
                 for name, value in result.options.to_mapping().items()
@@ -506,29 +482,6 @@ def problems_of(
     return {source: read_problem(source, data_dir=data_dir) for source in sources}
 
 
-def overview(
-    name: str, done: int, records: Collection[Record], running: Collection[str]
-) -> dict[str, Any]:
-    """Return a ``dashboard.feed.Overview`` for the page, in JSON's values.
-
-    What runs is first, then what waits, cheapest first, then what is proved; at most
-    ``TOLD`` of them, as it travels with every run.
-    """
-
-    def place(record: Record) -> tuple[int, float]:
-        return (0 if record.instance in running else 1 + record.proved, _cost(record))
-
-    rows = [
-        [
-            *(one.instance, one.estimated),
-            "running" if one.instance in running else one.status,
-            *(one.lower_bound or one.best_lower, one.makespan),
-        ]
-        for one in sorted(records, key=place)[:TOLD]
-    ]
-    return {"name": name, "done": done, "of": len(records), "rows": rows}
-
-
 def _with_error(record: Record, error: Exception) -> Record:
     """Return a record that says what went wrong; where it did, only the log says."""
     text = str(error)
@@ -536,18 +489,6 @@ def _with_error(record: Record, error: Exception) -> Record:
         logger.error("%s: expected no error", record.instance, exc_info=error)
         text = f"{type(error).__name__}: {error}"
     return replace(record, status="error", error=text)
-
-
-def _with_choices(record: Record, own_bound: str, watch: Watch) -> Record:
-    """Return a record with what the run chose; once chosen, a resumed run has it."""
-    values = {name: value for name, (value, _) in watch.chosen.items()}
-    why = tuple(f"{name} {value}: {why}" for name, (value, why) in watch.chosen.items())
-    return replace(
-        record,
-        strategy=values.get("strategy", record.strategy),
-        bound=values.get("bound", record.bound or own_bound),
-        why=why or record.why,
-    )
 
 
 def _cost(record: Record) -> float:
@@ -569,7 +510,7 @@ def _line(record: Record, done: int, of: int) -> str:
     value = "-" if record.makespan is None else f"{record.makespan:,}"
     text = record.error if record.status == "error" else record.status
     bound = "" if record.proved else f", lower bound {record.lower_bound}"
-    nodes = f"{record.decomposed + record.leaves:,} nodes, {record.seconds:.1f} s"
+    nodes = f"{record.totals.nodes:,} nodes, {record.totals.seconds:.1f} s"
     news = f"; NEW: {record.news}" if record.news else ""
     line = f"{done}/{of} {record.instance:<14} {value:>7} {text}{bound}; {nodes}{news}"
     if record.checkpoint is None:

@@ -46,7 +46,7 @@ on from their checkpoints. Cheap ones come first, by an estimate of one second e
 
 dpbb campaign report FOLDER... shows what came out; --write FILE (more than once) writes
 it: .csv and .json (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many
-were proved within which time, and of each class hours and nodes).
+were proved within which time).
 
 A record that does not hold (its permutation has another makespan, its certificate is
 missing) is named and not counted.

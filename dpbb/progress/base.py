@@ -2,8 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from dpbb.coordination.snapshot import EventRecord, Snapshot
 from dpbb.result import Improvement, Result
@@ -20,13 +19,9 @@ class Progress:
     offset_s
         Seconds from the start of the solve to the opening of the run: what the times
         of snapshots are counted from.
-    part_of
-        What the solve is a part of, for the page: an ``Overview`` as JSON has it;
-        empty if it stands alone.
     """
 
     offset_s: float = 0.0
-    part_of: Mapping[str, Any] = {}
 
     def note(self, text: str) -> None:
         """Take a line for people; its first word says what it is about."""

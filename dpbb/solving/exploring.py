@@ -215,9 +215,6 @@ async def _open(
     spec = plan.spec(now, engine, None if before is None else resumed_id(before))
     tree = Tree(plan, spec, plan.opened(now))
     progress.offset_s = tree.opened - plan.began
-    if progress.part_of:
-        request = {**spec.request, "part_of": dict(progress.part_of)}
-        spec = replace(spec, request=request)
     folder = spec.options.checkpoint
     if folder is not None and call.has_own_cluster and "://" not in folder:
         folder = os.path.abspath(os.path.expanduser(folder))

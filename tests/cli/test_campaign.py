@@ -61,7 +61,7 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, 
     )
     assert ended.returncode == 0, ended.stderr
     record = json.loads((tmp_path / "two/records/ta029.json").read_text())
-    assert (record["decomposed"], record["leaves"]) == NODES
+    assert (record["totals"]["decomposed"], record["totals"]["leaves"]) == NODES
     assert (record["status"], record["lower_bound"]) == ("infeasible_cutoff", 2237)
     assert record["attempts"] == 2
     assert (tmp_path / "two" / record["certificate"]).is_file()

@@ -95,7 +95,7 @@ def test_a_record_claims_what_its_schedule_and_its_certificate_show(record):
     assert (claim["status"], claim["lower_bound"]) == (record.status, record.makespan)
     if record.status != Status.OPTIMAL:
         assert record.known_from
-    assert content["totals"]["decomposed"] == record.decomposed
+    assert content["totals"]["decomposed"] == record.totals.decomposed
 
 
 @pytest.mark.parametrize("record", CLOSED, ids=lambda one: one.instance)

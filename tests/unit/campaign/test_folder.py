@@ -28,10 +28,10 @@ def test_records_are_read_as_they_were_written(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_jobs", "20"), ("n_jobs", True), ("seconds", None), ("best_upper", [1]),
+        ("n_jobs", "20"), ("n_jobs", True), ("limit_s", None), ("best_upper", [1]),
         ("permutation", [0, "1"]), ("trajectory", [[1.0, 2]]), ("digest", {}),
-        ("options", []), ("versions", ["dpbb"]), ("energy_j", "5"),
-        ("seconds", float("nan")), ("low", float("inf")), ("status", "proved"),
+        ("options", []), ("versions", ["dpbb"]), ("totals", {"energy_j": "5"}),
+        ("status", "proved"),
     ],
 )  # fmt: skip
 def test_records_of_others_are_refused_where_a_type_is_wrong(tmp_path, name, value):
@@ -39,9 +39,8 @@ def test_records_of_others_are_refused_where_a_type_is_wrong(tmp_path, name, val
     folder.save(RECORD)
     (file,) = (tmp_path / "records").glob("*.json")
     file.write_text(json.dumps(json.loads(file.read_text()) | {name: value}))
-    with pytest.raises(
-        DpbbError, match=rf"{file.name}: expected a record, got: {name}"
-    ):
+    match = rf"{file.name}: expected a record, got: .*{name}"
+    with pytest.raises(DpbbError, match=match):
         folder.records()
 
 

@@ -13,20 +13,22 @@ from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.flowshop.best_known import _tables
 from dpbb.flowshop.formats import read_instance
+from dpbb.result import Totals
 
 RATE = h100_rate(50, 20).nodes_per_second
 
 A = Record(
     source="ta021", instance="ta021", digest="d1", n_jobs=20, n_machines=20,
     status="optimal", makespan=2297, permutation=(1, 0), lower_bound=2297,
-    best_lower=2297, best_upper=2297, decomposed=90, leaves=10, seconds=3600.0,
-    explore_seconds=1800.0, gpu_seconds=1800.0, engine="gpu", energy_j=7.2e6,
-    attempts=1,
+    best_lower=2297, best_upper=2297, engine="gpu", attempts=1,
+    totals=Totals(
+        decomposed=90, leaves=10, seconds=3600.0, gpu_seconds=1800.0, energy_j=7.2e6
+    ),
 )  # fmt: skip
 B = Record(
     source="ta051", instance="ta051", digest="d2", n_jobs=50, n_machines=20,
     status="feasible", makespan=3845, permutation=(2, 0, 1), lower_bound=3780,
-    best_lower=3771, best_upper=3846, seconds=1800.0, explore_seconds=9.0,
+    best_lower=3771, best_upper=3846, totals=Totals(seconds=1800.0),
     engine="cpu", certificate="certificates/ta051.json.gz", attempts=2,
     estimated=RATE * 3600, low=RATE * 360, high=RATE * 3.6e6,
 )  # fmt: skip
@@ -52,7 +54,7 @@ def test_benchmarks_of_one_size_are_classes_of_their_own():
     assert rows == [
         *(("20x20", 1, 1), ("ta:20x20", 1, 1), ("vrf:20x20", 2, 2), ("all", 4, 4))
     ]
-    labels = [line.get_label() for line in report.cactus(records).lines]
+    labels = [line.get_label() for line in report.draw(records).axes[0].lines]
     assert labels == ["20x20", "ta:20x20", "vrf:20x20"]
 
 
@@ -78,12 +80,11 @@ def test_news_are_what_the_keepers_of_a_table_need():
 
 
 def test_cactus_has_a_curve_for_each_class():
-    ax = report.cactus([A, B])
-    (line,) = ax.lines
+    (line,) = report.draw([A, B]).axes[0].lines
     assert line.get_label() == "20x20"
     assert list(line.get_xdata()) == [3600.0]
     with pytest.raises(OptionError, match="expected a proved instance to draw, got n"):
-        report.cactus([B])
+        report.draw([B])
 
 
 def test_what_is_left_says_what_it_costs():
@@ -108,7 +109,12 @@ def test_no_upper_end_is_said_where_samples_miss_most_of_a_tree():
 @pytest.mark.parametrize(("hours", "within"), [(2.0, "perhaps"), (200.0, "no")])
 def test_what_explored_as_much_as_its_estimate_is_unknown_and_last(hours, within):
     estimated = RATE * 3600 * hours
-    one = replace(B, instance="more", estimated=estimated, leaves=int(estimated) + 1)
+    one = replace(
+        B,
+        instance="more",
+        estimated=estimated,
+        totals=Totals(leaves=int(estimated) + 1),
+    )
     dear = replace(B, instance="dear", estimated=1e20, low=1e19, high=1e21)
     last = report.left([one, dear])[1]
     assert last[0] == "more"
@@ -119,30 +125,7 @@ def test_what_explored_as_much_as_its_estimate_is_unknown_and_last(hours, within
     assert ONLY_LEAST.capitalize() not in report.as_markdown([one])
 
 
-def test_classes_are_drawn_beside_the_cactus():
-    figure = report.draw([A, B])
-    labels = [ax.get_xlabel() for ax in figure.axes]
-    assert labels[1:] == ["instances proved", "GPU-hours", "nodes"]
-    of, proved = figure.axes[1].containers
-    assert [bar.get_width() for bar in of] == [1, 1]
-    assert [bar.get_width() for bar in proved] == [1, 0]
-    hours = report.draw([replace(A, gpu_seconds=0.0)]).axes[2]
-    assert (hours.get_xlabel(), hours.patches[0].get_width()) == ("hours", 1.0)
-
-
 def test_columns_stand_below_each_other():
     assert report.as_table(("a", "longer"), [("bbb", 1000), (None, 0.25)]) == (
         "|   a | longer |\n|----:|-------:|\n| bbb |  1,000 |\n|   - |   0.25 |\n"
     )
-
-
-def test_choices_say_what_they_brought():
-    table = replace(A, known_from="zenodo", bound="lb1", proof="tree_exhausted")
-    again = replace(table, seconds=1.0, known_from="other")
-    tree = replace(B, trajectory=((0.1, 9, "neh"), (5.0, 8, "tree, lease x")))
-    rows = report.choices([tree, table, again, replace(A, attempts=0)])
-    assert rows == [
-        ("gpu", "lb1", "", "", "tree_exhausted", "a table", 2, 2, 1800.5, 200),
-        ("cpu", "", "", "", "", "tree", 1, 0, 1800.0, 0),
-    ]
-    assert "| gpu | lb1 | - |" in re.sub(" +", " ", report.as_markdown([table]))
