@@ -12,9 +12,9 @@ from dpbb.flowshop.heuristics.tabu.search import (
     make_searches,
     make_starts,
 )
-from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, State
+from dpbb.flowshop.heuristics.tabu.state import State
 
-__all__ = ["insertion_makespans", "swap_makespans"]
+__all__ = ["swap_makespans"]
 
 
 def swap_makespans(
@@ -44,30 +44,8 @@ def swap_makespans(
     InstanceError, OptionError, EngineUnavailable
         As ``dpbb.tabu_search``.
     """
-    return _values(instance, permutation, Neighbourhood.SWAP, device)
-
-
-def insertion_makespans(
-    instance: Any, permutation: Any, *, device: str = "cpu"
-) -> NDArray[np.int32]:
-    """Return the makespans after every move of one job to another place.
-
-    Parameters as of ``swap_makespans``.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_jobs * (n_jobs - 1),)
-        Row by row: of the job at place i all other places 0, 1, ..., n - 1 where it
-        stands afterwards.
-    """
-    return _values(instance, permutation, Neighbourhood.INSERT, device)
-
-
-def _values(
-    instance: Any, permutation: Any, neighbourhood: Neighbourhood, device: str
-) -> NDArray[np.int32]:
     shop = read_instance(instance)
-    rules = make_rules(shop, neighbourhood=neighbourhood)
+    rules = make_rules(shop)
     state = State.of(rules, make_starts(shop, permutation, 1, 0), 1)
     searches = make_searches(rules, state, choose_device(device))
     return searches.neighbours()[: rules.n_neighbours].astype(np.int32)

@@ -139,7 +139,7 @@ def heuristic(
             client = stack.enter_context(connect(address))
         run = searcher.first_incumbent
         if client is not None:
-            from dpbb.flowshop.heuristics.spread import spread
+            from dpbb.cluster.client.spread import spread
 
             run = partial(spread, client, searcher, starts=starts)
         search = StartSearch(

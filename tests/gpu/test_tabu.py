@@ -19,10 +19,7 @@ from tests.conftest import GOLDEN
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 
-WAYS = [
-    *({"sharing": sharing} for sharing in ("none", "prefix", "both")),
-    {"neighbourhood": "insert"},
-]
+WAYS = [*({"sharing": sharing} for sharing in ("none", "prefix", "both"))]
 
 
 def shop(n_jobs, n_machines, seed=7, longest=99):

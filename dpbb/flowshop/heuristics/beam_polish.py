@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.beam_levels import BACK
 from dpbb.flowshop.heuristics.insertion_lanes import Room, local_search, narrowest, put
-from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
+from dpbb.flowshop.heuristics.search import (
+    Search,
+    machine_times,
+    random_state,
+    wait_for,
+)
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from dpbb.problem import Incumbent
@@ -24,9 +29,6 @@ POLISHED_SHARE = 64
 
 POLISHED_OUT = 1
 """Jobs that are out of a sequence at a time while it is searched locally."""
-
-POLL_S = 0.005
-"""How often limits are looked at while nodes are polished."""
 
 
 class Polish:
@@ -91,14 +93,8 @@ class Polish:
 
         with ThreadPoolExecutor(self._search.threads, "dpbb-polish") as pool:
             running = [pool.submit(improved, *item) for item in enumerate(starts)]
-            for future in running:
-                stop[0] |= self._search.over
-                while not wait([future], POLL_S).done:
-                    stop[0] |= self._search.over
-                better = future.result()
-                if better is not None:
-                    found.append(better)
-        return found
+            better = wait_for(running, self._search, stop)
+        return found + [one for one in better if one is not None]
 
     def sequence(self, moves: NDArray[np.uint16]) -> NDArray[np.int64]:
         """Return the jobs of a node in the order of the schedule, with a gap."""
@@ -144,5 +140,5 @@ def complete(
         if value > limit or stop[0]:
             return False
     last = int64(room.n_jobs - kept_last)
-    local_search(room, jobs, int64(room.n_jobs), first, last, int64(1), state, flag)
+    local_search(room, jobs, int64(room.n_jobs), first, last, state, flag)
     return True

@@ -9,8 +9,7 @@ locally; the heuristics differ in what they take out and how (``Moves``).
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from dpbb.flowshop.heuristics.search import (
     machine_times,
     random_state,
     tiny_searches,
+    wait_for,
 )
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pointers import Ints, Words, addresses, pointers
@@ -60,16 +60,15 @@ class Moves(NamedTuple):
     ----------
     kind
         What is taken out in an iteration: ``JOBS``, ``BLOCK`` or ``RECURSIVE``.
+    removed
+        How many jobs, or at most how many.
     temperature
         Of the acceptance, in tenths of the mean processing time.
-    patience
-        How often a local search goes over all jobs in vain before it ends.
     """
 
     kind: int
-    removed: int = 2
+    removed: int
     temperature: float = 0.7
-    patience: float = 1.0
 
 
 class Chain(NamedTuple):
@@ -160,18 +159,13 @@ SHARED_ROUNDS = 40
 MOST_REMOVED = 6
 """Jobs that any of the methods takes out at a time."""
 
-POLL_S = 0.005
-"""How often limits are looked at while the chains run."""
-
 
 def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Improve ``start`` by IG_all, with local search on partial sequences.
 
     Source: Dubois-Lacoste, Pagnozzi and Stuetzle, Computers & Operations Research 81,
-    2017, after Ruiz and Stuetzle, EJOR 177(3), 2007: take two random jobs out, search
-    locally without them, put them back one by one, search locally again, accept as at
-    a constant temperature. Differences: the local search looks at many jobs at a time
-    and makes the best move; one chain per thread.
+    2017, after Ruiz and Stuetzle, EJOR 177(3), 2007. Difference, of the others, too:
+    the local search looks at many jobs at a time and makes the best move.
     """
     return run_chains(search, start, Moves(JOBS, removed=2), "ig")
 
@@ -179,10 +173,8 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
 def block_insertion(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Improve ``start`` by VBIH, variable block insertion.
 
-    Source: Kizilay, Tasgetiren, Pan and Gao, Algorithms 12(5):100, 2019: take some
-    consecutive jobs out, search locally without them, insert them together at the best
-    place, search locally again, accept as at a constant temperature. Differences: the
-    size of the block is random; local search and chains as in ``iterated_greedy``.
+    Source: Kizilay, Tasgetiren, Pan and Gao, Algorithms 12(5):100, 2019. Difference:
+    the size of the block is random.
     """
     return run_chains(search, start, Moves(BLOCK, removed=6), "vbih")
 
@@ -191,10 +183,8 @@ def iterated_local_search(search: Search, start: Incumbent | None = None) -> Inc
     """Improve ``start`` by iterated local search with recursive k-insert.
 
     Source: Deroussi, Gourgand and Norre, *New effective neighborhoods for the
-    permutation flow shop problem*, 2006: k jobs in turn are taken out and each
-    reinserted at its best place, from the sequence that the ones before have changed.
-    Differences: the place must be another one, so that this is what leaves a local
-    optimum; k is random; local search and chains as in ``iterated_greedy``.
+    permutation flow shop problem*, 2006. Differences: the place of a job must be
+    another one, so that this is what leaves a local optimum; k is random.
     """
     moves = Moves(RECURSIVE, removed=3, temperature=0.5)
     return run_chains(search, start, moves, "ils")
@@ -231,11 +221,8 @@ def run_chains(
             if now == 0:
                 break
             left = None if left is None else left - now
-            try:
-                running = [pool.submit(_advance, chain, now) for chain in chains]
-                _wait(search, running, stop)
-            finally:
-                stop[0] = 1  # an exception must not leave the chains running
+            running = [pool.submit(_advance, chain, now) for chain in chains]
+            wait_for(running, search, stop)
             stop[0] = 0
             chain = min(chains, key=lambda chain: int(chain.values[1]))
             incumbent = improve(search, incumbent, chain.best[:-1], source)
@@ -254,7 +241,7 @@ def load(search: Search, start: Incumbent) -> None:
     times = machine_times(search)
     lanes = [narrowest(times, start.value, out)[0] for out in (0, MOST_REMOVED)]
     for tiny, schedule in tiny_searches(lanes):
-        chain = Chain.start(tiny, schedule, Moves(0), 0, np.zeros(1, np.int64))
+        chain = Chain.start(tiny, schedule, Moves(JOBS, 2), 0, np.zeros(1, np.int64))
         _advance(chain, 1)
 
 
@@ -272,19 +259,6 @@ def _share(chains: list[Chain]) -> None:
     best, worst = min(chains, key=lambda chain: int(chain.values[1])), _worst(chains)
     if worst.values[0] > best.values[1]:
         worst.restart(best.best[:-1], int(best.values[1]))
-
-
-def _wait(search: Search, running: list[Future[None]], stop: NDArray[np.int64]) -> None:
-    """Wait for a round; set ``stop`` as soon as a limit is reached."""
-    pending = set(running)
-    while pending:
-        left = search.deadline - time.monotonic()
-        pending = wait(pending, timeout=max(0.0, min(POLL_S, left))).not_done
-        if pending and search.over:
-            stop[0] = 1
-            pending = wait(pending).not_done
-    for future in running:
-        future.result()
 
 
 @entry
@@ -375,7 +349,6 @@ def search_locally(chain: Chain, length: int) -> int:
         int64(length),
         int64(chain.first),
         int64(chain.last) - (chain.room.n_jobs - length),
-        float(chain.moves.patience),
         chain.rng,
         chain.stop,
     )

@@ -26,6 +26,7 @@ from dpbb.flowshop.heuristics.plain import (
 )
 from dpbb.flowshop.heuristics.search import (
     HEURISTICS,
+    POLL_S,
     Heuristic,
     Search,
     improve,
@@ -51,9 +52,6 @@ FEW_MACHINES = 20
 VERY_FEW_MACHINES = 10
 """Up to here beams often prove the optimum in a second, and a tree that waits does not
 end them."""
-
-POLL_S = 0.005
-"""How often limits are looked at."""
 
 GRACE_S = 0.25
 """Seconds that the first schedule is waited for, if there is none at the end."""

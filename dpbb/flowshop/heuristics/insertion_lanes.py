@@ -367,21 +367,19 @@ def local_search(
     length: int,
     first: int,
     last: int,
-    patience: float,
     rng: Words,
     stop: Ints,
 ) -> int:
     """Move jobs between the slots first and last as long as that gives something.
 
     Of the jobs of a group at a time the best move is made, also an equal one: that
-    helps to leave the plateaus of many machines. Ends when ``patience`` times as many
-    groups as there are were tried in vain, or, soon, when ``stop[0]`` is set. Returns
-    the makespan; the sequence is changed in place.
+    helps to leave the plateaus of many machines. Ends when as many groups as there are
+    were tried in vain, or, soon, when ``stop[0]`` is set. Returns the makespan; the
+    sequence is changed in place.
     """
     value: int = int64(room.largest)
-    tries = int64(np.ceil(patience * room.n_groups))
     cursor, vain = int64(room.n_groups), int64(0)
-    while vain < tries and not atomic_load(stop, int64(0)):
+    while vain < room.n_groups and not atomic_load(stop, int64(0)):
         if cursor == room.n_groups:
             shuffle(room.order, room.n_groups, rng)
             cursor = int64(0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,8 @@ from dpbb.flowshop.makespan import makespan
 from dpbb.options.kinds import one_of
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +121,22 @@ def random_state(seed: int, stream: int) -> NDArray[np.uint64]:
     """Return the state of one pseudo-random stream, shape (1,), never zero."""
     state = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
     return state | np.uint64(1)
+
+
+POLL_S = 0.005
+"""How often limits are looked at while heuristics run in threads."""
+
+
+def wait_for(
+    running: Sequence[Future[Found]], search: Search, stop: NDArray[np.int64]
+) -> list[Found]:
+    """Return what threads find; set ``stop[0]`` as soon as a limit is reached."""
+    try:
+        while wait(running, POLL_S).not_done and not search.over:
+            pass
+    finally:
+        stop[0] = 1  # an exception must not leave them running
+    return [future.result() for future in running]
 
 
 class Method(NamedTuple):

@@ -20,17 +20,16 @@ def test_the_best_is_found_and_evaluated():
     best = min(
         makespan(np.array(TIMES), jobs) for jobs in itertools.permutations(range(4))
     )
-    for neighbourhood in ("swap", "insert"):
-        found = search(neighbourhood=neighbourhood, start=[3, 0, 1, 2], searches=3)
-        assert found.value == best
-        assert makespan(np.array(TIMES), found.permutation) == best
-        assert found.history.shape == (3, 9)
-        assert found.moves.shape == (3, 8)
-        assert found.value == found.history[found.search].min()
-        assert found.tenure == 7
-        assert found.device == "cpu"
-        assert found.neighbours == 3 * 8 * (6 if neighbourhood == "swap" else 12)
-        assert found.neighbours_per_s > 0
+    found = search(start=[3, 0, 1, 2], searches=3)
+    assert found.value == best
+    assert makespan(np.array(TIMES), found.permutation) == best
+    assert found.history.shape == (3, 9)
+    assert found.moves.shape == (3, 8)
+    assert found.value == found.history[found.search].min()
+    assert found.tenure == 7
+    assert found.device == "cpu"
+    assert found.neighbours == 3 * 8 * 6
+    assert found.neighbours_per_s > 0
 
 
 def test_starts():
@@ -64,7 +63,6 @@ def test_one_job_has_no_neighbours():
         ({"tenure": 2**31}, "tenure: expected .* 0 to 1000000, got 2147483648"),
         ({"generations": 10**10}, "generations: expected .* 0 to 1000000000, got"),
         ({"threads": True}, "threads: expected a whole number >= 1, got True"),
-        ({"neighbourhood": "2opt"}, "neighbourhood: expected one of swap, insert"),
         ({"sharing": "all"}, "sharing: expected one of none, prefix, both, got 'all'"),
         ({"objective": "cost"}, "objective: expected one of makespan, flow-time"),
         ({"device": "tpu"}, "device: expected one of auto, cpu, gpu, got"),
@@ -72,18 +70,9 @@ def test_one_job_has_no_neighbours():
             {"objective": "flow-time", "sharing": "both"},
             "sharing: expected none or prefix for total flow time",
         ),
-        (
-            {"objective": "flow-time", "neighbourhood": "insert"},
-            "objective: expected makespan with insertions",
-        ),
-        (
-            {"neighbourhood": "insert", "sharing": "prefix"},
-            "sharing: expected both .* with insertions, got prefix",
-        ),
         ({"start": [0, 1, 1, 2]}, "start: expected every job once, got job 1 again"),
         ({"start": [[0, 1, 2, 3], [1, 0]]}, "start: expected 4 jobs, got 2"),
         ({"start": [[0, 1, 2, 3]] * 3}, "at most one for each of 1 searches, got 3"),
-        ({"client": 5}, "client: expected a distributed.Client, got 5"),
     ],
 )
 def test_bad_input_is_refused(changes, said):
@@ -99,16 +88,11 @@ def test_a_bad_instance_is_refused():
 def test_all_neighbours():
     jobs = [2, 0, 3, 1]
     times = np.array(TIMES)
-    swaps, insertions = [], []
+    swaps = []
     for i, j in itertools.combinations(range(4), 2):
         other = list(jobs)
         other[i], other[j] = other[j], other[i]
         swaps.append(makespan(times, other))
-    for i, j in itertools.permutations(range(4), 2):
-        other = [job for job in jobs if job != jobs[i]]
-        other.insert(j, jobs[i])
-        insertions.append(makespan(times, other))
     found = dpbb.neighbourhood.swap_makespans(TIMES, jobs)
     assert found.dtype == np.int32
     assert found.tolist() == swaps
-    assert dpbb.neighbourhood.insertion_makespans(TIMES, jobs).tolist() == insertions

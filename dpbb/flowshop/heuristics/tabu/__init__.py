@@ -1,1 +1,1 @@
-"""Tabu search over swaps and insertions, on CPU cores and GPUs."""
+"""Tabu search over exchanges of two jobs, on CPU cores and GPUs."""

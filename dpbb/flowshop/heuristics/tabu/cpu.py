@@ -2,7 +2,6 @@
 
 All swaps of one first position go through the jobs between together: columns are
 machine by neighbour, so that loops over neighbours become vector instructions.
-Insertions use Taillard's acceleration (EJOR 47(1), 1990).
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def swap_values(
 ) -> None:
     """Write what the swaps (i, j) cost, i < j < last, to ``values[j]``.
 
-    ``scratch``: int32, at least (n_machines + 2, n_jobs).
+    ``scratch``: int32, (n_machines + 2, at least as many as jobs and machines).
     """
     heads, sums, tails = tables
     n_machines, n_jobs = times.shape
@@ -101,45 +100,10 @@ def append(times: Array, job: int, column: Array, ends: Array) -> None:
 
 
 @compiled
-def insertion_values(
-    times: Array, jobs: Array, i: int, tables: Tables, scratch: Array, values: Array
-) -> None:
-    """Write the makespans with the job at i at every place j to ``values[j]``.
-
-    ``scratch``: int32, at least (2 * n_machines + 1, n_jobs).
-    """
-    heads, _sums, tails = tables
-    n_machines, n_jobs = times.shape
-    head, tail = scratch[:n_machines], scratch[n_machines : 2 * n_machines]
-    ends = scratch[2 * n_machines]
-    head[:, : i + 1] = heads[:, : i + 1]
-    tail[:, i:n_jobs] = tails[:, i + 1 :]
-    for c in range(i + 1, n_jobs):
-        end = np.int32(0)
-        for k in range(n_machines):
-            end = np.int32(max(end, head[k, c - 1]) + times[k, jobs[c]])
-            head[k, c] = end
-    for c in range(i - 1, -1, -1):
-        end = np.int32(0)
-        for k in range(n_machines - 1, -1, -1):
-            end = np.int32(max(end, tail[k, c + 1]) + times[k, jobs[c]])
-            tail[k, c] = end
-    ends[:] = 0
-    values[:] = 0
-    for k in range(n_machines):
-        time = times[k, jobs[i]]
-        for c in range(n_jobs):
-            end = np.int32(max(ends[c], head[k, c]) + time)
-            ends[c] = end
-            values[c] = max(values[c], end + tail[k, c])
-
-
-@compiled
 def best_move(
     times: Array,
     jobs: Array,
     kept: tuple[int, int],
-    insert: bool,
     flow: bool,
     tables: Tables,
     scratch: Array,
@@ -157,17 +121,9 @@ def best_move(
     first, last = kept[0], n_jobs - kept[1]
     found = (np.iinfo(np.int64).max, -1, 0, 0)
     for i in range(first, last):
-        if insert:
-            insertion_values(times, jobs, i, tables, scratch, values)
-        else:
-            swap_values(times, jobs, i, last, flow, tables, scratch, values)
-        for j in range(first if insert else i + 1, last):
-            if j == i:
-                continue
-            if insert:
-                index = i * (n_jobs - 1) + j - (j > i)
-            else:
-                index = i * (2 * n_jobs - i - 1) // 2 + j - i - 1
+        swap_values(times, jobs, i, last, flow, tables, scratch, values)
+        for j in range(i + 1, last):
+            index = i * (2 * n_jobs - i - 1) // 2 + j - i - 1
             value = values[j]
             if len(everything):
                 everything[index] = value
@@ -181,7 +137,6 @@ def best_move(
 def advance(
     times: Array,
     kept: tuple[int, int],
-    insert: bool,
     flow: bool,
     tenure: int,
     begin: int,
@@ -204,7 +159,7 @@ def advance(
         np.zeros(n_jobs + 1, np.int64),
         np.zeros((n_machines, n_jobs + 1), np.int32),
     )
-    scratch = np.zeros((2 * n_machines + 2, max(n_jobs, n_machines)), np.int32)
+    scratch = np.zeros((n_machines + 2, max(n_jobs, n_machines)), np.int32)
     values = np.zeros(n_jobs, np.int64)
     for generation in range(begin, last + 1):
         fill_tables(times, jobs, tables)
@@ -212,7 +167,6 @@ def advance(
             times,
             jobs,
             kept,
-            insert,
             flow,
             tables,
             scratch,
@@ -225,13 +179,7 @@ def advance(
         if index >= 0:
             a, b = jobs[i], jobs[j]
             expiry[a, b] = expiry[b, a] = generation + tenure
-            if insert:
-                way = 1 if j > i else -1
-                for c in range(i, j, way):
-                    jobs[c] = jobs[c + way]
-            else:
-                jobs[i] = b
-            jobs[j] = a
+            jobs[i], jobs[j] = b, a
             costs[0] = value
             if value < costs[1]:
                 costs[1] = value
@@ -258,7 +206,7 @@ class CpuSearches:
 
         arrays: list[Array] = [self._expiry, state.parents, state.bests, state.values]
         arrays += [state.history, state.moves]
-        how = rules.kept, rules.insert, rules.flow, rules.tenure
+        how = rules.kept, rules.flow, rules.tenure
 
         def one(row: int) -> None:
             rows = [*(array[row] for array in arrays), everything]

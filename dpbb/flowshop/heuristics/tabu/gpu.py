@@ -17,7 +17,7 @@ from dpbb.flowshop.heuristics.tabu.state import Rules, Sharing, State
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
-HERE = Path(__file__).parent / "cuda"
+SOURCE = Path(__file__).parent / "cuda" / "swaps.cu"
 DEVICE = 0
 LANES = 32
 TILE_SIDE = 8
@@ -39,7 +39,7 @@ _alone = threading.Lock()
 
 NUMBERS = (
     *("n", "first", "last", "n_searches", "group", "from", "to", "tenure", "total"),
-    *("total_back", "bias"),
+    "bias",
 )
 PLACES = (
     *("times", "rows", "parents", "bests", "values", "expiry", "history", "moves"),
@@ -51,50 +51,33 @@ PLACES = (
 class Rows:
     """The times of an instance as the kernels read them; see ``columns.cuh``.
 
-    A single machine gets a second one without times, which changes nothing. Insertions
-    have lanes with as many machines each: further ones without times in the middle.
+    A single machine gets a second one without times, which changes nothing.
 
     Parameters
     ----------
     times : ndarray of int64, shape (n_jobs, n_machines)
     flow
         Whether total flow times are wanted.
-    insert
-        Whether for insertions: then for the mirrored shop, too.
     """
 
-    def __init__(
-        self, times: NDArray[np.int64], *, flow: bool = False, insert: bool = False
-    ) -> None:
-        while times.shape[1] == 1 or (insert and (times.shape[1] - 1) % _share(times)):
-            times = np.insert(times, (times.shape[1] + 1) // 2, 0, axis=1)
+    def __init__(self, times: NDArray[np.int64], *, flow: bool = False) -> None:
+        if times.shape[1] == 1:
+            times = np.insert(times, 1, 0, axis=1)
         n_jobs, self.n_machines = times.shape
         n_cells = self.n_machines - 1
         self.times = np.ascontiguousarray(times, np.int32)
-        self.width = n_cells if insert else -(-n_cells // 4) * 4
-        self.lanes = n_cells // _share(times)
-        mirrored = times[::-1, ::-1]
-        shops = (times, mirrored) if insert else (times,)
-        self.totals = int(times[:, 0].sum()), int(times[:, -1].sum())
+        self.width = -(-n_cells // 4) * 4
         bias = int(times.sum(axis=1).max())
-        if insert:  # no tail less the sum of machine 0 is below -bias
-            bias = max(bias, *(_excess(shop) for shop in shops))
-        self.wide = flow or max(_longest_column(s) for s in shops) + bias > 0xFFFF
+        self.wide = flow or _longest_column(times) + bias > 0xFFFF
         self.bias = 0 if self.wide else bias * 0x10001
-        cells = np.zeros((len(shops), n_jobs + 1, self.width, 2), np.int32)
-        for part, shop in zip(cells, (times, times[:, ::-1]), strict=False):
-            ends = np.cumsum(shop, axis=1)
-            part[:n_jobs, :n_cells, 0] = ends[:, 1:] - shop[:, :1]
-            part[:n_jobs, :n_cells, 1] = -ends[:, :-1]
+        cells = np.zeros((n_jobs + 1, self.width, 2), np.int32)
+        ends = np.cumsum(times, axis=1)
+        cells[:n_jobs, :n_cells, 0] = ends[:, 1:] - times[:, :1]
+        cells[:n_jobs, :n_cells, 1] = -ends[:, :-1]
         if not self.wide:
             cells = (cells & 0xFFFF) << np.array([0, 16])
             cells = cells.sum(axis=-1).astype(np.uint32)
         self.cells = cells.view(np.uint32) if self.wide else cells
-
-
-def _share(times: NDArray[np.int64]) -> int:
-    """Return the cells of a column that a lane has."""
-    return max(1, -(-(int(times.shape[1]) - 1) // LANES))
 
 
 def _longest_column(times: NDArray[np.int64]) -> int:
@@ -106,21 +89,16 @@ def _longest_column(times: NDArray[np.int64]) -> int:
     return int(path)
 
 
-def _excess(times: NDArray[np.int64]) -> int:
-    """Return how much longer machine 0 may take for some jobs than the last one."""
-    return int(np.maximum(times[:, 0] - times[:, -1], 0).sum())
-
-
 def sharing_of(rules: Rules, searches: int) -> Sharing:
     """Return what to share: as much as the objective allows, where that is faster.
 
     A parent's tables are a chain of dependent steps: few searches of a small shop are
-    faster without them. Insertions cannot do without.
+    faster without them.
     """
     if rules.sharing is not None:
         return rules.sharing
     n_jobs, n_machines = rules.times.shape
-    if not rules.insert and searches * n_jobs**2 * n_machines < SHARING_PAYS:
+    if searches * n_jobs**2 * n_machines < SHARING_PAYS:
         return Sharing.NONE
     return Sharing.PREFIX if rules.flow else Sharing.BOTH
 
@@ -148,7 +126,7 @@ class GpuSearches:
             raise OptionError(
                 f"objective: expected values below 2^31 on a GPU, got up to {most:,}"
             )
-        self._rows = Rows(rules.times, flow=rules.flow, insert=rules.insert)
+        self._rows = Rows(rules.times, flow=rules.flow)
         part = int(LAUNCH_OPERATIONS / max(1.0, rules.operations * n_searches))
         self.part = min(max(1, part), LAUNCH_GENERATIONS)
         self._compile(sharing_of(rules, n_searches))
@@ -163,21 +141,16 @@ class GpuSearches:
         n_searches, n_jobs = self._shape
         attributes = self._cupy.cuda.Device(DEVICE).attributes
         most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
-        shared, in_shared = 16 + 4 * (-(-n_jobs // 4) * 4), False
-        if rules.insert:
-            shared *= 2  # two orders of the jobs, by turns
-        else:
-            steps_bytes = 4 * n_jobs * rows.width
-            in_shared = shared + steps_bytes <= most_shared
-            shared += steps_bytes * in_shared
+        shared = 16 + 4 * (-(-n_jobs // 4) * 4)
+        steps_bytes = 4 * n_jobs * rows.width
+        in_shared = shared + steps_bytes <= most_shared
+        shared += steps_bytes * in_shared
         if shared > most_shared:
             raise OptionError(
                 f"device: expected an instance that needs at most {most_shared:,} "
                 f"bytes of shared memory, got one that needs {shared:,}"
             )
         n_sms = int(attributes["MultiProcessorCount"])
-        # with a block a search, four jobs that leave share what a lane reads
-        self._leaving = 4 if n_searches >= n_sms else 1
         block = self._usual_block(n_sms)
         defines = {
             "N_MACHINES": rows.n_machines,
@@ -186,12 +159,10 @@ class GpuSearches:
             "FLOW": int(rules.flow),
             "BLOCK": block,
             "STEPS_SHARED": int(in_shared),
-            "LEAVING": self._leaving,
         }
-        name = "insertions" if rules.insert else "swaps"
-        module = load_module([HERE / f"{name}.cu"], defines, DEVICE)
+        module = load_module([SOURCE], defines, DEVICE)
         with self._cupy.cuda.Device(DEVICE):
-            kernel = module.get_function(f"search_{name}")
+            kernel = module.get_function("search_swaps")
             kernel.max_dynamic_shared_size_bytes = shared
             fit = self._cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
                 kernel.kernel.ptr, block, shared
@@ -212,34 +183,22 @@ class GpuSearches:
     def _tiles(self) -> int:
         """Return how many warps a generation of one search can use."""
         width = int(self._shape[1]) - sum(self._rules.kept)
-        if self._rules.insert:
-            span = next(s for s in (8, 16, 32) if self._rows.lanes <= s)
-            units = -(-width * span // (LANES * self._leaving))
-            return max(1, units * (1 + self._rows.wide))
         side = max(1, -(-(width - 1) // TILE_SIDE))
         return side * (side + 1) // 2
 
     def _allocate(self, state: State) -> None:
         cupy, rows, rules = self._cupy, self._rows, self._rules
         n_searches, n_jobs = self._shape
-        groups, width = self._groups, rows.width
+        groups = self._groups
         length = -(-n_jobs // BATCH) * BATCH
-        tails: tuple[int, ...]
-        steps = (groups, n_jobs, width)
-        heads = (groups, rows.n_machines - 1, length)
-        tails = (groups, rows.n_machines, length)
-        if rules.insert:
-            passes = 1 + rows.wide
-            steps = (groups * passes, n_jobs + rows.lanes, width * 4)
-            heads, tails = (groups * passes, n_jobs + 1, width), (1,)
         shapes: dict[str, tuple[tuple[int, ...], type]] = {
             "parents": ((n_searches, n_jobs), np.uint32),
             "bests": ((n_searches, n_jobs), np.uint32),
             "values": ((n_searches, 2), np.uint32),
             "expiry": ((n_searches * n_jobs * n_jobs,), np.uint32),
-            "steps": (steps, np.uint32),
-            "heads": (heads, np.uint32),
-            "tails": (tails, np.uint32),
+            "steps": ((groups, n_jobs, rows.width), np.uint32),
+            "heads": ((groups, rows.n_machines - 1, length), np.uint32),
+            "tails": ((groups, rows.n_machines, length), np.uint32),
             "head_sums": ((groups, n_jobs + 1), np.uint32),
             "minima": ((groups, SLOTS), np.uint64),
             "counters": ((groups, 1 + SLOTS), np.uint32),
@@ -297,8 +256,7 @@ class GpuSearches:
                 "from": first,
                 "to": end,
                 "tenure": rules.tenure,
-                "total": rows.totals[0],
-                "total_back": rows.totals[1],
+                "total": int(rows.times[:, 0].sum()),
                 "bias": rows.bias,
             }
             given: list[Any] = [ctypes.c_uint32(numbers[name]) for name in NUMBERS]

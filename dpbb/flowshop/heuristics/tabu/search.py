@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearches
 from dpbb.flowshop.heuristics.tabu.gpu import GpuSearches
 from dpbb.flowshop.heuristics.tabu.state import (
-    Neighbourhood,
     Objective,
     Rules,
     Searches,
@@ -63,9 +62,8 @@ class TabuResult:
         Values of the parents, the start first; the best so far is their running
         minimum.
     moves : ndarray of int32, shape (searches, generations)
-        Index of the neighbour that became the parent, -1 where all were tabu. Swaps
-        (i, j) are numbered row by row; insertions by the place i that the job leaves,
-        then the place j where it comes, without i.
+        Index of the swap that made the parent, -1 where all were tabu: positions (i, j)
+        are numbered row by row.
     seconds
         How long the generations took; compilation came before.
     device
@@ -133,20 +131,6 @@ def run(
         on_part()
 
 
-def joined(parts: Sequence[TabuResult], seconds: float) -> TabuResult:
-    """Return what searches found that ran side by side, in their order."""
-    best = min(range(len(parts)), key=lambda part: parts[part].value)
-    before = sum(len(part.history) for part in parts[:best])
-    return replace(
-        parts[best],
-        history=np.concatenate([part.history for part in parts]),
-        moves=np.concatenate([part.moves for part in parts]),
-        search=before + parts[best].search,
-        neighbours=sum(part.neighbours for part in parts),
-        seconds=seconds,
-    )
-
-
 def make_searches(
     rules: Rules, state: State, device: str, threads: int | None = None
 ) -> Searches:
@@ -173,24 +157,13 @@ def choose_device(device: str) -> str:
 def make_rules(
     shop: FlowShopInstance,
     tenure: int | None = None,
-    neighbourhood: str = Neighbourhood.SWAP,
     sharing: str | None = None,
     objective: str = Objective.MAKESPAN,
     kept: tuple[int, int] = (0, 0),
 ) -> Rules:
     """Return the rules of a search; refuses what does not go together."""
-    moves = member(Neighbourhood, neighbourhood, "neighbourhood")
     what = member(Objective, objective, "objective")
     share = None if sharing is None else member(Sharing, sharing, "sharing")
-    if moves is Neighbourhood.INSERT and what is Objective.FLOW_TIME:
-        raise OptionError(
-            "objective: expected makespan with insertions, whose acceleration shares "
-            "tails, got flow-time"
-        )
-    if moves is Neighbourhood.INSERT and share not in (None, Sharing.BOTH):
-        raise OptionError(
-            f"sharing: expected both (or nothing) with insertions, got {share}"
-        )
     if what is Objective.FLOW_TIME and share is Sharing.BOTH:
         raise OptionError(
             "sharing: expected none or prefix for total flow time, which depends on "
@@ -199,7 +172,7 @@ def make_rules(
     if tenure is None:
         tenure = max(7, shop.n_jobs // 4)
     whole(0, MOST_TENURE).check(tenure, "tenure")
-    return Rules(shop.times, moves, what, share, int(tenure), kept)
+    return Rules(shop.times, what, share, int(tenure), kept)
 
 
 def make_starts(
@@ -256,7 +229,7 @@ KICK = 4
 def tabu(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Improve ``start`` (default: NEH's schedule) on cores, a search for each thread.
 
-    ``iterations`` are generations. Rounds of searches over insertions: the first of a
+    ``iterations`` are generations. Rounds of searches: the first of a
     round begins at the incumbent, the others apart from it by some random swaps; all do
     in later rounds.
     """
@@ -281,9 +254,7 @@ def _rounds(
     first, last = search.kept[0], n_jobs - search.kept[1]
     if last - first < 2:
         return incumbent
-    rules = make_rules(
-        search.instance, neighbourhood=Neighbourhood.INSERT, kept=search.kept
-    )
+    rules = make_rules(search.instance, kept=search.kept)
     rng = np.random.default_rng(search.seed)
     left = math.inf if search.iterations is None else search.iterations
     alone = 1  # the first search of the first round begins at the incumbent

@@ -12,13 +12,6 @@ from numpy.typing import NDArray
 from dpbb.flowshop.makespan import append_job
 
 
-class Neighbourhood(StrEnum):
-    """Which neighbours a permutation has."""
-
-    SWAP = "swap"
-    INSERT = "insert"
-
-
 class Sharing(StrEnum):
     """Which columns of the parent its neighbours use on a GPU."""
 
@@ -41,10 +34,10 @@ class Rules:
     Parameters
     ----------
     times : ndarray of int64, shape (n_jobs, n_machines)
-    neighbourhood, objective
-        See their types.
+    objective
+        What a schedule costs.
     sharing
-        None: what is fastest.
+        What a GPU shares; None: what is fastest.
     tenure
         Generations for which two jobs are not moved against each other.
     kept
@@ -52,16 +45,10 @@ class Rules:
     """
 
     times: NDArray[np.int64]
-    neighbourhood: Neighbourhood
     objective: Objective
     sharing: Sharing | None
     tenure: int
     kept: tuple[int, int] = (0, 0)
-
-    @property
-    def insert(self) -> bool:
-        """Whether neighbours are insertions."""
-        return self.neighbourhood is Neighbourhood.INSERT
 
     @property
     def flow(self) -> bool:
@@ -72,15 +59,13 @@ class Rules:
     def n_neighbours(self) -> int:
         """Neighbours of a permutation."""
         n_jobs = len(self.times)
-        pairs = n_jobs * (n_jobs - 1)
-        return pairs if self.insert else pairs // 2
+        return n_jobs * (n_jobs - 1) // 2
 
     @property
     def operations(self) -> float:
         """Operations of one generation of one search, about."""
         n_jobs, n_machines = self.times.shape
-        each = 10.0 if self.insert else n_jobs / (3 if self.flow else 6)
-        return each * n_jobs**2 * n_machines
+        return float(n_jobs) ** 3 / (3 if self.flow else 6) * n_machines
 
     def values(self, permutations: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return what permutations of shape (r, n_jobs) cost, shape (r,)."""

@@ -56,7 +56,6 @@ def _local_search(room_in, lane, sequence, length, first, last, rng, stop):
         length,
         first,
         last,
-        1.0,
         pointer_of(rng),
         pointer_of(stop),
     )

@@ -1,4 +1,4 @@
-// What both neighbourhoods share: the state of a search, tabu lists, the group's minimum.
+// The state of a search, its tabu list, the minimum of a group.
 //
 // A group of blocks has a search. All its blocks know the parent and the tabu list, and
 // make every move themselves, writing the same values where they write to one place. The
@@ -16,7 +16,7 @@ struct Arguments {
   u32 n_searches, group;      // group: blocks of a search
   u32 from, to;               // generations, from 1 on
   u32 tenure;
-  u32 total, total_back;      // sums of machine 0 and of the last one
+  u32 total;                  // sum of machine 0
   u32 bias;
   const int *times;           // [n][N_MACHINES]
   const u32 *rows;            // [n + 1][ROW], see columns.cuh; the last one is zero
@@ -36,15 +36,15 @@ struct Arguments {
 // up with a local struct that holds pointers to shared memory.
 #define PARAMETERS                                                                      \
   u32 n, u32 first, u32 last, u32 n_searches, u32 group_size, u32 from, u32 to,         \
-      u32 tenure, u32 total, u32 total_back, u32 bias, const int *times,                \
-      const u32 *rows, u32 *parents, u32 *bests, u32 *values, u32 *expiry,              \
-      u32 *history, int *moves, u32 *steps, u32 *heads, u32 *tails, u32 *head_sums,     \
-      u64 *minima, u32 *counters, u32 *neighbours
+      u32 tenure, u32 total, u32 bias, const int *times, const u32 *rows, u32 *parents, \
+      u32 *bests, u32 *values, u32 *expiry, u32 *history, int *moves, u32 *steps,       \
+      u32 *heads, u32 *tails, u32 *head_sums, u64 *minima, u32 *counters,               \
+      u32 *neighbours
 #define ARGUMENTS                                                                       \
   Arguments {                                                                           \
-    n, first, last, n_searches, group_size, from, to, tenure, total, total_back, bias,  \
-        times, rows, parents, bests, values, expiry, history, moves, steps, heads,      \
-        tails, head_sums, minima, counters, neighbours                                  \
+    n, first, last, n_searches, group_size, from, to, tenure, total, bias, times, rows, \
+        parents, bests, values, expiry, history, moves, steps, heads, tails, head_sums, \
+        minima, counters, neighbours                                                    \
   }
 
 // Which moves of a parent are tabu: two jobs that were moved against each other.

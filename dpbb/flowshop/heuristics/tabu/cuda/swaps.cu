@@ -254,14 +254,14 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
       }
       __syncthreads();
 #if SHARING
-      const View<false> view = {(int)n, jobs, arg.times};
+      const Shop shop = {(int)n, jobs, arg.times};
       if (thread < LANES && member == 0) {
         const Heads heads = {parent, rows, (int)(arg.bias & 0xffff)};
-        build_table<false>(view, heads, (int)i);
+        build_table<false>(shop, heads, (int)i);
       }
       if (SHARING == 2 && thread / LANES == 1 && member == arg.group - 1) {
         const Tails tails = {parent, (int)arg.total};
-        build_table<true>(view, tails, (int)j);
+        build_table<true>(shop, tails, (int)j);
       }
       group.meet();
 #endif

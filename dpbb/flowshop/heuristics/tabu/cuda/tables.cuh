@@ -15,17 +15,14 @@ constexpr int PER_LANE = (N_MACHINES + LANES - 1) / LANES;
 constexpr int USED_LANES = (N_MACHINES + PER_LANE - 1) / PER_LANE;
 constexpr int NOTHING = -(1 << 30);
 
-// Jobs by position and their times; MIRRORED: the last job first, the last machine first.
-template <bool MIRRORED>
-struct View {
+// Jobs by position and their times.
+struct Shop {
   int n;
   const u32 *jobs;
   const int *times;
-  __device__ __forceinline__ u32 job(int c) const {
-    return jobs[MIRRORED ? n - 1 - c : c];
-  }
+  __device__ __forceinline__ u32 job(int c) const { return jobs[c]; }
   __device__ __forceinline__ int time(u32 job, int k) const {
-    return __ldg(times + job * N_MACHINES + (MIRRORED ? N_MACHINES - 1 - k : k));
+    return __ldg(times + job * N_MACHINES + k);
   }
 };
 
@@ -34,7 +31,6 @@ template <bool TAILS>
 struct Batch {
   int base[BATCH], time[BATCH][PER_LANE];
 
-  template <class Shop>
   __device__ __forceinline__ void load(const Shop &shop, int begin) {
     const int lane = threadIdx.x % LANES;
 #pragma unroll
@@ -53,7 +49,7 @@ struct Batch {
 
 // Positions from `first` on to the end (TAILS: from it back to the begin), and as many
 // before (behind) it as belong to the same batch.
-template <bool TAILS, class Shop, class Table>
+template <bool TAILS, class Table>
 __device__ __noinline__ void build_table(Shop shop, Table table, int first) {
   const int lane = threadIdx.x % LANES;
   const int start = first / BATCH, way = TAILS ? -1 : 1;

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.flowshop.heuristics.tabu.gpu import HERE, Rows, sharing_of
+from dpbb.flowshop.heuristics.tabu.gpu import SOURCE, Rows, sharing_of
 from dpbb.flowshop.heuristics.tabu.search import make_rules
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import generate
@@ -11,11 +11,10 @@ from dpbb.kernels.nvrtc import translation_unit
 from tests.unit.engines.gpu.compiling import compile_unit
 
 
-@pytest.mark.parametrize("insert", [False, True])
-def test_the_paper_s_largest_shop_fits_into_16_bits(insert):
+def test_the_paper_s_largest_shop_fits_into_16_bits():
     times = generate(101, 900, 40).T
-    assert not Rows(times, insert=insert).wide
-    assert Rows(times * 20, insert=insert).wide
+    assert not Rows(times).wide
+    assert Rows(times * 20).wide
     assert Rows(times, flow=True).wide
 
 
@@ -31,24 +30,13 @@ def test_cells_are_sums_behind_and_before_a_machine(scale):
     assert not cells[2].any()
 
 
-def test_insertions_have_lanes_of_as_many_machines_each():
-    for n_machines in (1, 2, 33, 34, 40, 61, 100):
-        rows = Rows(np.ones((3, n_machines), np.int64), insert=True)
-        n_cells = rows.n_machines - 1
-        assert n_cells % rows.lanes == 0
-        assert rows.lanes <= 32
-        assert rows.times.sum() == 3 * n_machines
-        assert rows.totals == (3, 3 if n_machines > 1 else 0)
-
-
 @pytest.mark.parametrize("wide", [0, 1])
-@pytest.mark.parametrize("name", ["swaps", "insertions"])
-def test_kernels_compile(name, wide):
+def test_kernels_compile(wide):
     for sharing in range(3):
         defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing}
-        defines |= {"FLOW": int(wide and sharing < 2), "BLOCK": 512, "LEAVING": 4}
+        defines |= {"FLOW": int(wide and sharing < 2), "BLOCK": 512}
         defines |= {"STEPS_SHARED": 1}
-        text, options = translation_unit([HERE / f"{name}.cu"], defines)
+        text, options = translation_unit([SOURCE], defines)
         compile_unit(text, [*options, "--gpu-architecture=compute_90"])
 
 
@@ -59,7 +47,7 @@ def test_kernels_compile(name, wide):
 def test_columns_are_shared_where_that_was_measured_to_pay(
     searches, n_machines, n_jobs, pays
 ):
-    """But only where nobody says what to share, and by swaps."""
+    """But only where nobody says what to share."""
     shop = FlowShopInstance("shop", np.ones((n_jobs, n_machines), np.int64))
 
     def shared(**changes):
@@ -67,4 +55,4 @@ def test_columns_are_shared_where_that_was_measured_to_pay(
 
     assert shared() == ("both" if pays else "none")
     assert shared(objective="flow-time") == ("prefix" if pays else "none")
-    assert shared(sharing="both") == shared(neighbourhood="insert") == "both"
+    assert shared(sharing="both") == "both"
