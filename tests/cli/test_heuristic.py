@@ -45,7 +45,7 @@ def test_json_is_a_result_that_other_commands_take(dpbb, tmp_path):
 def test_bad_input_and_exit_codes(dpbb):
     ran = dpbb("heuristic", "ta001", "--method", "magic")
     assert ran.code == 2
-    assert "method: expected one of auto, none, neh" in ran.err
+    assert "expected one of auto, none, neh" in ran.err
     ran = dpbb("heuristic", "ta001", "--time", "-1")
     assert (ran.code, "--time: expected a number >= 0" in ran.err) == (2, True)
     ran = dpbb("heuristic", "ta001", "--heuristics", "neh")

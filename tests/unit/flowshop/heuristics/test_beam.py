@@ -1,5 +1,3 @@
-import logging
-import sys
 import time
 
 import numpy as np
@@ -15,7 +13,6 @@ from dpbb.flowshop.heuristics.beam import beam
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests import oracle
-from tests.gpu import beam_targets
 
 
 def search(instance, **options):
@@ -164,16 +161,3 @@ def test_limits_end_the_search():
 def test_memory_limits_the_width(monkeypatch):
     monkeypatch.setattr(beam_cpu, "MEMORY", 2**16)
     assert not beam(search(taillard_instance("ta021"))).proved
-
-
-def test_the_command_shows_what_beams_find_by_width(monkeypatch, capsys, caplog):
-    caplog.set_level(logging.DEBUG, beam.__module__)  # as it was when the test is over
-    given = ["beam_targets", "ta001", "--cpu", "--seconds", "0.5"]
-    monkeypatch.setattr(sys, "argv", given)
-    beam_targets.main()
-    first, *widths, last = capsys.readouterr().out.splitlines()
-    value = int(last.split()[1])
-    assert first == "ta001: LB 1232, best known 1278"
-    assert value >= 1278
-    assert all(line.startswith("  2^") for line in widths)
-    assert f" s: {value} " in widths[-1]

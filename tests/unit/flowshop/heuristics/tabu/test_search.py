@@ -10,7 +10,7 @@ from dpbb.flowshop.heuristics.tabu.search import tabu
 from dpbb.flowshop.taillard import taillard_instance
 
 SHOP = taillard_instance("ta001")
-LARGE = taillard_instance("ta031")
+HARD = taillard_instance("ta021")
 
 
 def given(jobs):
@@ -28,8 +28,8 @@ def test_it_improves_and_says_so():
 
 
 def test_seed_and_iterations_repeat_a_run():
-    def run(seed):  # a round that all begin alike, and some generations
-        found = tabu(Search(LARGE, 0, seed=seed, iterations=210))
+    def run(seed):
+        found = tabu(Search(HARD, 0, seed=seed, iterations=600))
         return found.permutation.tolist()
 
     assert run(3) == run(3)
