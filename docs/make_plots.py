@@ -71,7 +71,6 @@ def draw_runs(instance: str, out: Path) -> None:
     save(dpbb.solve(shop, verbosity="quiet"), "gantt", out / "gantt.png")
     snapshots = watch(instance)
     save(snapshots, "convergence", out / "convergence.png")
-    save(snapshots, "intervals", out / "search-space.png")
     middle = min(snapshots, key=lambda snapshot: abs(snapshot.explored - 0.5))
     save(middle, "intervals", out / "search-space-now.png")
     save(MEASURED, "speedup", out / "speedup.png")

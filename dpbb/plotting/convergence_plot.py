@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
@@ -16,13 +16,8 @@ from dpbb.result import Improvement, Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-T = TypeVar("T")
-
 SIZE = (7.0, 3.6)
 """Inches."""
-
-GAP_SHARE = 0.3
-"""Part of the height that the gap has."""
 
 LEAST_S = 1e-3
 """Where a logarithmic time axis begins at the earliest."""
@@ -50,10 +45,9 @@ def convergence(
     *,
     log_time: bool = True,
 ) -> Axes:
-    """Draw incumbents, lower bound and gap over time, as steps.
+    """Draw incumbents and lower bound over time, as steps; shaded between is the gap.
 
-    The gap, (incumbent - lower bound) / incumbent, has the lower part of the axes for
-    itself, and the scale on the right.
+    The title has the gap at the end: (incumbent - lower bound) / incumbent.
 
     Parameters
     ----------
@@ -74,34 +68,33 @@ def convergence(
     curve = curve_of(data)
     ax = style.axes_for(ax, SIZE)
     end_s = max([curve.end_s, *(x for x, _ in curve.incumbents), LEAST_S])
+    unit_s, unit = (1.0, "s") if log_time else style.time_unit(end_s)
+    least_s = LEAST_S if log_time else 0.0
     steps, bounds = (
-        _until(points, end_s, log_time) for points in (curve.incumbents, curve.bounds)
+        _until(points, least_s, end_s, unit_s)
+        for points in (curve.incumbents, curve.bounds)
     )
+    look: dict[str, Any] = {"where": "post", "lw": 1.8}
     x, y = _columns(steps)
     if x:
-        ax.step(x, y, where="post", color=style.VERMILLION, lw=1.8, label="incumbent")
+        ax.step(x, y, color=style.VERMILLION, label="incumbent", **look)
         ax.plot(x[:-1], y[:-1], "o", color=style.VERMILLION, ms=4, clip_on=False)
-    if bounds:
+    below, under = _columns(bounds)
+    if below:
         steady = len(curve.bounds) == 1 and len(steps) > 0
-        below, under = _columns(bounds)
-        ax.step(
-            below,
-            under,
-            where="post",
-            color=style.BLUE,
-            lw=1.8,
-            linestyle="--" if steady else "-",
-            label="lower bound at the end" if steady else "lower bound",
-        )
-    gaps = gaps_of(curve)
-    unit = " (time units)" if curve.objective == "makespan" else ""
-    style.dress(ax, x="", y=curve.objective + unit)
-    _value_axis(ax, [value for _, value in steps + bounds], room=bool(gaps))
-    _time(ax, end_s, x or [end_s], log_time=log_time)
-    handles = ax.get_legend_handles_labels()[0]
-    if gaps:
-        handles.append(_gap(ax, _until(gaps, end_s, log_time)))
-    style.legend_above(ax, handles)
+        look["linestyle"] = "--" if steady else "-"
+        label = "lower bound at the end" if steady else "lower bound"
+        ax.step(below, under, color=style.BLUE, label=label, **look)
+    if x and below:
+        _shade(ax, steps, bounds)
+    values = " (time units)" if curve.objective == "makespan" else ""
+    style.dress(ax, x=f"time ({unit})", y=curve.objective + values)
+    _value_axis(ax, [*y, *under])
+    if log_time:
+        _log_time(ax, end_s, min(x, default=end_s))
+    else:
+        ax.set_xlim(0, 1.02 * end_s / unit_s)
+    style.legend_above(ax)
     style.title(ax, curve.name, _title(curve))
     return ax
 
@@ -170,83 +163,51 @@ def _rising(shots: Sequence[Snapshot]) -> list[tuple[float, int]]:
 
 
 def _until(
-    points: Sequence[tuple[float, T]], end_s: float, log_time: bool
-) -> list[tuple[float, T]]:
-    """Extend the last step to the end; a logarithmic axis has no 0."""
+    points: Sequence[tuple[float, int]], least_s: float, end_s: float, unit_s: float
+) -> list[tuple[float, int]]:
+    """Extend the last step to the end, in some unit; a logarithmic axis has no 0."""
     if not points:
         return []
-    least = LEAST_S if log_time else 0.0
-    known = [(max(least, x), y) for x, y in points]
-    return [*known, (end_s, points[-1][1])]
+    known = [*points, (end_s, points[-1][1])]
+    return [(max(least_s, x) / unit_s, y) for x, y in known]
 
 
-def _columns(points: Sequence[tuple[float, T]]) -> tuple[list[float], list[T]]:
+def _columns(points: Sequence[tuple[float, int]]) -> tuple[list[float], list[int]]:
     return [x for x, _ in points], [y for _, y in points]
 
 
-def _time(ax: Axes, end_s: float, x: Sequence[float], *, log_time: bool) -> None:
-    if not log_time:
-        ax.set_xlabel(style.time_axis(ax.xaxis, end_s))
-        ax.set_xlim(0, end_s * 1.02)
-        return
+def _shade(
+    ax: Axes, steps: Sequence[tuple[float, int]], bounds: Sequence[tuple[float, int]]
+) -> None:
+    """Fill what is between incumbents and bounds, from where both are known."""
+    begin = max(steps[0][0], bounds[0][0])
+    every = sorted({begin, *(x for x, _ in [*steps, *bounds] if x >= begin)})
+    above, below = (
+        [[y for x, y in points if x <= at][-1] for at in every]
+        for points in (steps, bounds)
+    )
+    ax.fill_between(
+        every, above, below, step="post", color=style.GRID, alpha=0.6, lw=0, label="gap"
+    )
+
+
+def _log_time(ax: Axes, end_s: float, first_s: float) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     ax.set_xscale("log")
-    ax.set_xlabel("time (s)")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlim(max(LEAST_S, 0.7 * min(x)), max(end_s, 10 * LEAST_S) * 1.1)
+    ax.set_xlim(max(LEAST_S, 0.7 * first_s), max(end_s, 10 * LEAST_S) * 1.1)
 
 
-def _value_axis(ax: Axes, values: Sequence[int], *, room: bool) -> None:
-    """Set limits and ticks of the makespans; with ``room`` for the gap below them."""
+def _value_axis(ax: Axes, values: Sequence[int]) -> None:
+    """Set limits and whole ticks of the costs."""
     from matplotlib.ticker import MaxNLocator
 
     margin = max(0.06 * (max(values) - min(values)), 0.002 * max(values), 1.0)
-    low, high = min(values) - margin, max(values) + margin
-    locator = MaxNLocator(nbins=6, integer=True, min_n_ticks=1)
-    ticks = sorted({round(tick) for tick in locator.tick_values(low, high)})
-    ax.set_yticks(
-        (shown := [tick for tick in ticks if low <= tick <= high]),
-        [f"{tick}" for tick in shown],
-    )
-    share = GAP_SHARE if room else 0.0
-    ax.set_ylim(low - (high - low) * share / (1 - share), high)
-    ax.yaxis.label.set(y=(1 + share) / 2)
-
-
-def gaps_of(curve: Curve) -> list[tuple[float, float]]:
-    """Return (second, gap in percent) wherever incumbent or lower bound are new."""
-    found = []
-    for at in sorted({x for x, _ in curve.incumbents + curve.bounds}):
-        value = [y for x, y in curve.incumbents if x <= at][-1:]
-        bound = [y for x, y in curve.bounds if x <= at][-1:]
-        if value and bound:
-            gap = 100.0 * (value[0] - bound[0]) / max(value[0], 1)
-            found.append((at, max(0.0, gap)))
-    return found
-
-
-def _gap(ax: Axes, gaps: Sequence[tuple[float, float]]) -> Any:
-    """Draw the gap below the bounds; returns what the legend shows."""
-    from matplotlib.ticker import MaxNLocator
-
-    right = ax.twinx()
-    x, y = _columns(gaps)
-    highest = max(y) or 1.0  # a gap that is closed from the start has a scale, too
-    area = right.fill_between(
-        x, y, step="post", color=style.MUTED, alpha=0.35, lw=0, label="gap"
-    )
-    style.dress(right, x="", y="gap (%)", grid="none")
-    right.yaxis.label.set(y=GAP_SHARE / 2)
-    for side in ("left", "bottom"):
-        right.spines[side].set_visible(False)
-    right.spines["right"].set(visible=True, color=style.MUTED)
-    right.set_ylim(0, highest / GAP_SHARE * 1.1)
-    ticks = MaxNLocator(nbins=3).tick_values(0, highest) if any(y) else [0.0]
-    shown = [tick for tick in ticks if 0 <= tick <= highest * 1.05]
-    right.set_yticks(shown, [f"{tick:g}" for tick in shown])
-    return area
+    ax.set_ylim(min(values) - margin, max(values) + margin)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
+    ax.ticklabel_format(axis="y", useOffset=False, style="plain")
 
 
 def _title(curve: Curve) -> str:

@@ -58,6 +58,5 @@ def size_of(data: Any, kind: str) -> tuple[float, float]:
     """Width and height in inches that suit some data."""
     if kind == "gantt":
         return gantt_chart.gantt_size(data)
-    if kind == "intervals":
-        return interval_plot.size_of(data)
-    return convergence_plot.SIZE if kind == "convergence" else speedup_plot.SIZE
+    sizes = {"intervals": interval_plot.SIZE, "convergence": convergence_plot.SIZE}
+    return sizes.get(kind, speedup_plot.SIZE)

@@ -26,8 +26,8 @@ BAR = 0.84
 LABEL_SIZES = (8.0, 7.0, 6.0, 5.0)
 """Points of the labels in bars: the first at which most bars have room for theirs."""
 
-EDGE_SHARE = 0.08
-"""Of a bar's width the part that its white edge has at the most."""
+MANY = 3000
+"""Bars: of more, white edges would be all that one sees."""
 
 _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its size
 
@@ -65,9 +65,10 @@ def gantt(
     colors = np.empty((n_jobs, 4))
     colors[list(bars.order)] = _colors(n_jobs)
     lengths = bars.end - bars.start
-    ax.set_xlim(0, max(1, bars.makespan, *_makespans_beside(ax)) * 1.01)
-    # of short bars the edges would be all that one sees
-    edges = np.minimum(0.5, EDGE_SHARE * lengths * _points_per_time(ax))
+    # charts that share a time axis: none may be cut off
+    beside = ax.get_shared_x_axes().get_siblings(ax)
+    ends = [one.dataLim.x1 for one in beside if one is not ax and one.has_data()]
+    ax.set_xlim(0, max(1, bars.makespan, *ends) * 1.01)
     for machine in range(n_machines):
         here = bars.machine == machine
         spans = np.column_stack([bars.start[here], lengths[here]])
@@ -76,22 +77,25 @@ def gantt(
             (machine - BAR / 2, BAR),
             facecolors=colors[bars.job[here]],
             edgecolors="white",
-            linewidths=edges[here],
+            linewidths=0.4 if len(bars.job) <= MANY else 0.0,
         )
     style.dress(ax, x="time (in units of the instance)", y="machine", grid="x")
     _machine_axis(ax, bars.machine_names)
     _label_bars(ax, bars, colors)
+    from matplotlib.patches import Patch
+
     handles = _mark(ax, bars) if critical and bars.critical else []
-    handles.append(
-        ax.axvline(
-            bars.makespan,
-            color=style.BLACK,
-            linewidth=1.2,
-            linestyle=(0, (4, 2)),
-            label=f"end {bars.makespan}",
-        )
-    )
-    handles += _color_key(bars, colors)
+    end: dict[str, Any] = {
+        "lw": 1.2,
+        "ls": (0, (4, 2)),
+        "label": f"end {bars.makespan}",
+    }
+    handles.append(ax.axvline(bars.makespan, color=style.BLACK, **end))
+    ends_of_order = [("first", bars.order[0]), ("last", bars.order[-1])]
+    handles += [
+        Patch(color=colors[job], label=f"{which} job ({bars.job_name(job)})")
+        for which, job in ends_of_order[:n_jobs]
+    ]
     style.legend_above(ax, handles)
     style.title(ax, bars.name, text)
     return ax
@@ -124,11 +128,9 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
     except DpbbError:  # of another kind, or operations that wait longer than they must
         path = ()
     return Bars(
-        *(
-            name,
-            schedule.permutation,
-            tuple(map(schedule.names.machine, range(n_machines))),
-        ),
+        name,
+        schedule.permutation,
+        tuple(map(schedule.names.machine, range(n_machines))),
         np.repeat(np.array(order, np.int64), n_machines),
         np.tile(np.arange(n_machines), n_jobs),
         schedule.start[order].reshape(-1),
@@ -187,25 +189,13 @@ def _machine_axis(ax: Axes, names: Sequence[str]) -> None:
     ax.spines["left"].set_visible(False)
 
 
-def _makespans_beside(ax: Axes) -> list[float]:
-    """Latest end of the charts that share a time axis: none may be cut off."""
-    beside = ax.get_shared_x_axes().get_siblings(ax)
-    return [
-        other.dataLim.x1 for other in beside if other is not ax and other.has_data()
-    ]
-
-
-def _points_per_time(ax: Axes) -> float:
-    """Return how wide a unit of time is in print, in points."""
-    begin, end = ax.get_xlim()
-    return float(ax.get_window_extent().width * 72.0 / ax.figure.dpi / (end - begin))
-
-
 def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:
     """Write the job into the bars that have room for it: most, or a few in small."""
     in_points = 72.0 / ax.figure.dpi
     high = ax.get_window_extent().height * in_points * BAR / len(bars.machine_names)
-    lengths = (bars.end - bars.start) * _points_per_time(ax)
+    begin, end = ax.get_xlim()
+    wide = ax.get_window_extent().width * in_points / (end - begin)
+    lengths = (bars.end - bars.start) * wide
     names = [bars.job_name(job) for job in range(len(bars.order))]
     digits = np.array([len(name) for name in names])[bars.job]
     for size in LABEL_SIZES:
@@ -237,29 +227,10 @@ def _mark(ax: Axes, bars: Bars) -> list[Any]:
     for bar in bars.critical:
         x += [float(bars.start[bar]), float(bars.end[bar])]
         y += [float(bars.machine[bar]) - BAR / 2 + 0.06] * 2
-    (line,) = ax.plot(
-        x,
-        y,
-        color=style.VERMILLION,
-        linewidth=1.8,
-        solid_joinstyle="miter",
-        solid_capstyle="butt",
-        label="critical path",
-        gid="critical path",
-    )
+    look: dict[str, Any] = {"color": style.VERMILLION, "linewidth": 1.8}
+    (line,) = ax.plot(x, y, label="critical path", gid="critical path", **look)
     line.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
     return [line]
-
-
-def _color_key(bars: Bars, colors: Any) -> list[Any]:
-    """Legend entries that say what the colors are."""
-    from matplotlib.patches import Patch
-
-    ends = [("first", bars.order[0]), ("last", bars.order[-1])][: len(bars.order)]
-    return [
-        Patch(color=colors[job], label=f"{which} job ({bars.job_name(job)})")
-        for which, job in ends
-    ]
 
 
 def gantt_figure(data: Any, *, critical: bool = True) -> figure:
@@ -303,7 +274,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
             "time": bars.end - bars.start,
             "color": [palette[at] for at in shade[bars.job].tolist()],
             "line": np.where(marked, style.VERMILLION, "white").tolist(),
-            "width": np.where(marked, 2.0, 0.4 if len(bars.job) <= 3000 else 0.0),
+            "width": np.where(marked, 2.0, 0.4 if len(bars.job) <= MANY else 0.0),
         }
     )
     chart = figure(

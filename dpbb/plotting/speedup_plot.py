@@ -134,24 +134,21 @@ def _point(row: Any, number: int) -> Point:
             speed, absolute = float(row["efficiency"]) * count, True
         else:
             speed = 1.0 / float(row["seconds"])
-    except (AttributeError, ArithmeticError, LookupError, StopIteration) as error:
-        raise _no_row(row, number) from error
-    except (TypeError, ValueError) as error:
-        raise _no_row(row, number) from error
-    if count < 1 or not speed > 0:
-        raise _no_row(row, number)
+        if count < 1 or not speed > 0:
+            raise ValueError(row)
+    except (
+        *(ArithmeticError, AttributeError, LookupError),
+        *(StopIteration, TypeError, ValueError),
+    ) as error:
+        raise DpbbError(
+            f"speedup: row {number}: expected {', '.join(COUNTS)} of at least 1, and "
+            f"nodes_per_s, efficiency or seconds above 0, got {row!r:.80}"
+        ) from error
     unit = COUNTS[key]
     if row.get("engine") == "cpu":  # as the suite is tried out without GPUs
         unit = "worker"
     name = row.get("series", row.get("tree", row.get("name", "measured")))
     return Point(str(name), unit, count, speed, absolute)
-
-
-def _no_row(row: Any, number: int) -> DpbbError:
-    return DpbbError(
-        f"speedup: row {number}: expected {', '.join(COUNTS)} of at least 1, and "
-        f"nodes_per_s, efficiency or seconds above 0, got {row!r:.80}"
-    )
 
 
 def _draw(
@@ -188,20 +185,7 @@ def _scale(ax: Axes, counts: Sequence[int], highest: float) -> None:
     else:
         ax.set_xlim(0, counts[-1] * 1.06)
         ax.set_ylim(0, highest * (1 + HEADROOM))
-    ax.xaxis.set_major_locator(FixedLocator(_apart(counts)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_minor_locator(NullLocator())
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    ax.xaxis.set_major_formatter(plain)
-    ax.yaxis.set_major_formatter(plain)
-
-
-def _apart(counts: Sequence[int]) -> list[int]:
-    """Drop counts whose labels would meet those of their neighbors."""
-    kept = [counts[-1]]
-    log = counts[-1] > LINEAR_UP_TO * counts[0]
-    for count in reversed(counts[:-1]):
-        near = count > 0.6 * kept[-1] if log else count > kept[-1] - 0.05 * counts[-1]
-        if not near:
-            kept.append(count)
-    return kept[::-1]
+    ax.xaxis.set_major_locator(FixedLocator(counts))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

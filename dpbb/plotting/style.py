@@ -15,7 +15,6 @@ from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
@@ -154,22 +153,3 @@ def time_unit(seconds: float) -> tuple[float, str]:
         ((unit_s, name) for least, unit_s, name in _UNITS if seconds >= least),
         (1.0, "s"),
     )
-
-
-def time_axis(axis: Axis, longest_s: float) -> str:
-    """Have an axis of seconds show the unit that fits; returns ``time (unit)``.
-
-    The data stay in seconds, so that more can be drawn into the axes.
-    """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    unit_s, name = time_unit(longest_s)
-
-    class Ticks(MaxNLocator):
-        def tick_values(self, vmin: float, vmax: float) -> Any:
-            ticks: Any = super().tick_values(vmin / unit_s, vmax / unit_s)
-            return unit_s * ticks
-
-    axis.set_major_locator(Ticks(nbins=8, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit_s:g}"))
-    return f"time ({name})"

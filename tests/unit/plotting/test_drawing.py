@@ -12,7 +12,7 @@ from dpbb.plotting import draw, figure_of
 from dpbb.plotting.drawing import KINDS
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
-from tests.unit.plotting.samples import checkpoint, result, snapshot
+from tests.unit.plotting.samples import checkpoint, result
 
 DATA = {
     "gantt": result(),
@@ -77,9 +77,6 @@ def test_unknown_kinds_are_refused():
 
 def test_size_can_be_chosen():
     assert tuple(figure_of(result(), "gantt", size=(3, 2)).get_size_inches()) == (3, 2)
-    shots = [snapshot(0.0), snapshot(1.0)]
-    one, more = (figure_of(data, "intervals") for data in (shots[:1], shots))
-    assert one.get_size_inches()[1] < more.get_size_inches()[1]
 
 
 def test_results_plot_themselves(ax):

@@ -1,9 +1,3 @@
-import numpy as np
-import pytest
-from matplotlib.collections import QuadMesh
-
-from dpbb.coordination.span_map import N_CELLS, states_of
-from dpbb.errors import DpbbError
 from dpbb.plotting import interval_map
 from tests.unit.plotting.samples import checkpoint, snapshot
 
@@ -49,23 +43,3 @@ def test_a_checkpoint_shows_its_units(ax):
     }
     assert legend(ax) == ["finished", "begun (1 unit)", "waiting (1 unit)"]
     assert "50.00 % of n! finished" in ax.get_title("left")
-
-
-def test_snapshots_are_rows_in_time(ax):
-    shots = [snapshot(0.0, spans=((0.0, 1.0, "waiting"),)), snapshot(2.0)]
-    interval_map(shots, ax)
-    (mesh,) = (part for part in ax.collections if isinstance(part, QuadMesh))
-    cells = np.asarray(mesh.get_array()).reshape(2, N_CELLS)
-    assert np.array_equal(cells, [states_of(shot.spans) for shot in shots])
-    assert ax.get_ylabel() == "time (s)"
-    assert ax.get_ylim() == (0, 4)
-    assert legend(ax) == ["finished", "leased", "waiting"]
-
-
-def test_snapshots_of_one_moment_are_drawn(ax):
-    interval_map([snapshot(1.0), snapshot(1.0)], ax)
-
-
-def test_no_snapshots_are_refused():
-    with pytest.raises(DpbbError, match="expected snapshots, got none"):
-        interval_map([])
