@@ -14,13 +14,12 @@ from distributed.utils_test import gen_cluster
 from fsspec.implementations.memory import MemoryFileSystem
 
 import dpbb
-from dpbb.cluster.scheduler import keeper
-from dpbb.cluster.storage import store
 from dpbb.cluster.storage.checkpoint_folder import (
     folder_of,
     load_checkpoint,
     resumed_id,
 )
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination
@@ -129,7 +128,7 @@ class Hanging(MemoryFileSystem):
 @pytest.fixture
 def hanging(monkeypatch):
     """Files that hang from when its event is cleared until the end of the test."""
-    monkeypatch.setattr(keeper, "PATIENCE_S", 0.5)
+    monkeypatch.setitem(DEFAULTS, "store", 0.5)
     fsspec.register_implementation("dpbb-hanging", Hanging, clobber=True)
     Hanging.answers.set()
     yield Hanging.answers
@@ -173,7 +172,7 @@ async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
     await stopped.stop()
     assert (await stopped.outcome(10)).termination is Termination.STOPPED
     with monkeypatch.context() as patch:
-        patch.setattr(store, "OPEN_S", 0.2)
+        patch.setitem(DEFAULTS, "store-open", 0.2)
         with pytest.raises(CheckpointError, match="-new has not answered"):
             await submit(c, spec_of(*HUGE, checkpoint=f"{urls[0]}-new"))
     hanging.set()

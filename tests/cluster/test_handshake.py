@@ -9,8 +9,8 @@ from distributed.utils_test import gen_cluster, gen_test
 
 from dpbb.cluster import versions
 from dpbb.cluster.client import open as opening
-from dpbb.cluster.scheduler import plugin as plugin_module
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.cluster.worker import loader
 from dpbb.cluster.worker import plugin as worker_plugin
 from dpbb.errors import ClusterError
@@ -87,7 +87,7 @@ async def test_a_run_goes_on_without_the_workers_that_cannot_be_used(
     monkeypatch.setitem(a.handlers, "plugin-add", silent)
     other = {**versions.versions(), "dpbb": "0.0.1"}
     monkeypatch.setattr(worker_plugin, "versions", lambda: other)
-    monkeypatch.setattr(plugin_module, "GREET_S", 0.5)
+    monkeypatch.setitem(DEFAULTS, "greet", 0.5)
     with pytest.raises(ClusterError, match=r"got 0\.0\.1"):
         await submit(c)  # nobody explores it
     monkeypatch.setattr(worker_plugin, "versions", versions.versions)

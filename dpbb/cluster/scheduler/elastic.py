@@ -20,12 +20,7 @@ from distributed.core import Status
 from dpbb.cluster.internals import keys_of, replace_handlers, stay_awake
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.submitter import PREFIX
-
-DRAIN_S = 5.0
-"""A worker that is retired waits so long for its seats to give back their units."""
-
-CLOSE_S = 30.0
-"""A worker that its cluster closes itself may take so long; then it is used again."""
+from dpbb.cluster.timeouts import timeout
 
 
 class Elastic:
@@ -100,7 +95,7 @@ class Elastic:
             return await self._dasks["retire_workers"](**options)
         finally:  # those that stay are told by their status, a moment later
             self._retiring -= Counter(addresses)
-            until = self._clock() + CLOSE_S
+            until = self._clock() + timeout("close")
             for address in set(addresses).intersection(self._scheduler.workers):
                 name = str(self._scheduler.workers[address].name)
                 if address not in (workers or ()) and name not in map(str, names or ()):
@@ -112,7 +107,7 @@ class Elastic:
         Dask would not retire the last worker with the result of a future, although it
         is empty and about to be let go, and say so in a warning.
         """
-        deadline = self._clock() + DRAIN_S
+        deadline = self._clock() + timeout("drain")
         while self._clock() < deadline and (
             not self._hub.busy_workers().isdisjoint(addresses)
             or any(map(self._holds, addresses))

@@ -29,7 +29,7 @@ PARK_S = 20.0
 """A task waits so long for another unit when its own is finished, then it ends.
 
 Going on costs the scheduler a fraction of a new future, but holds a thread of the
-worker, which others may want. Below ``link.RPC_TIMEOUT_S``, or it would ask again.
+worker, which others may want. Below the time-out ``rpc``, or it would ask again.
 """
 
 

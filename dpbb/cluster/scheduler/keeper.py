@@ -16,8 +16,9 @@ from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, Written
-from dpbb.cluster.storage.claim import BEAT_S, Claim
-from dpbb.cluster.storage.store import OPEN_S, in_thread, no_answer
+from dpbb.cluster.storage.claim import Claim
+from dpbb.cluster.storage.store import in_thread, no_answer
+from dpbb.cluster.timeouts import timeout
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import RunSpec
@@ -31,11 +32,6 @@ T = TypeVar("T")
 
 LEAST_PAUSE = 0.25
 """Of the interval: a checkpoint that takes long is followed by a pause of that."""
-
-PATIENCE_S = 15.0
-"""A store that has not answered for so long hangs, as far as people and the end of a
-run are concerned; what has begun goes on, and may still succeed. One whose last
-checkpoint took long has three times as long, up to ``OPEN_S``."""
 
 
 class Keeper:
@@ -61,7 +57,7 @@ class Keeper:
         self._covered_at = now  # what was explored until then is in a checkpoint
         self._promised_s = self._interval_s
         self._next_at = now + self._interval_s
-        self._beat_at = now + BEAT_S
+        self._beat_at = now + timeout("beat")
         self._beating = False
         self._n_hanging = 0  # calls
         store = folder.folder
@@ -148,7 +144,7 @@ class Keeper:
         """Call what uses the store; people are told if it does not answer."""
         answer = in_thread(function, *args, **kwargs)
         last_s = self._status.last_duration_s or 0.0
-        patience = min(max(PATIENCE_S, 3 * last_s), OPEN_S)
+        patience = min(max(timeout("store"), 3 * last_s), timeout("store-open"))
         await asyncio.wait({answer}, timeout=patience)
         if answer.done():
             return await answer
@@ -173,7 +169,7 @@ class Keeper:
         """Whether the folder is to be told that its run lives; asked once."""
         if now < self._beat_at or self._beating or self.closing:
             return False
-        self._beat_at = now + BEAT_S
+        self._beat_at = now + timeout("beat")
         self._beating = True
         return True
 
@@ -196,9 +192,9 @@ class Keeper:
         """Leave the folder; unless the run has ended, somebody should go on from it."""
         leave = self.claim.release if ended else self.claim.abandon
         try:
-            await asyncio.wait_for(in_thread(leave), PATIENCE_S)
+            await asyncio.wait_for(in_thread(leave), timeout("store"))
         except (CheckpointError, TimeoutError) as error:
-            why = str(error) or no_answer(self.where, PATIENCE_S)
+            why = str(error) or no_answer(self.where, timeout("store"))
             logger.warning("a folder of checkpoints is not released: %s", why)
 
     async def patiently(self, task: asyncio.Task[T]) -> T | None:

@@ -38,6 +38,7 @@ from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.cluster.storage.checkpoint_folder import is_resumed
+from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.worker.loader import worker_plugin_bytes
 from dpbb.coordination.checkpoint import Checkpoint
@@ -65,8 +66,6 @@ HINT, IMPROVE, FORGET = "dpbb-hint", "dpbb-improve", "dpbb-forget"
 TICK_S = 0.1
 CHECK_THREADS = 4
 """Full reports that are checked at a time: before a checkpoint they come together."""
-GREET_S = 5.0
-"""The first run waits so long for the workers that are there; others join later."""
 
 
 class DpbbSchedulerPlugin(SchedulerPlugin):
@@ -96,7 +95,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         scheduler.extensions[NAME] = self
         self.started = asyncio.Event()
         try:
-            await self._install(scheduler).all(GREET_S)
+            await self._install(scheduler).all(timeout("greet"))
         except BaseException:
             del scheduler.extensions[NAME]
             scheduler.plugins.pop(NAME, None)

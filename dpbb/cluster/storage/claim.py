@@ -4,7 +4,8 @@ A file ``owner.json`` names the run and the process that writes here, and when i
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
 those of network file systems are unreliable, and an owner that was killed has to be
 replaced. One whose process is seen to be gone is replaced at once; any other, such as
-one in another container, when it has been silent for ``STALE_S``: who wants the folder
+one in another container, when it has been silent for so long as
+the setting ``stale`` says: who wants the folder
 watches it for so long, as a job that was killed with its node is tried again on another
 one. An owner that was replaced finds out before it writes; if it was asleep while it
 wrote, its successor, of a later generation, takes the file back.
@@ -23,16 +24,11 @@ from uuid import uuid4
 import psutil
 
 from dpbb.cluster.storage.store import Folder
+from dpbb.cluster.timeouts import timeout
 from dpbb.coordination.messages import RunId
 from dpbb.errors import CheckpointError
 
 NAME = "owner.json"
-
-BEAT_S = 10.0
-"""An owner gives a sign of life so often."""
-
-STALE_S = 45.0
-"""An owner that has given none for so long is replaced; clocks may differ a little."""
 
 POLL_S = 1.0
 """An owner that is watched is looked at so often."""
@@ -79,11 +75,11 @@ class Owner:
 
     def is_ahead(self, now: float) -> bool:
         """Whether its sign of life is so far in the future that it tells no time."""
-        return self.beat - now > STALE_S
+        return self.beat - now > timeout("stale")
 
     def is_alive(self, host: str, now: float) -> bool:
         """Whether it may still write, as far as can be seen from this host."""
-        if now - self.beat > STALE_S:
+        if now - self.beat > timeout("stale"):
             return False
         if self.is_elsewhere(host):
             return True
@@ -194,8 +190,8 @@ class Claim:
             f"expected a folder that no other run writes to, got {url}: run "
             f"{owner.run_id} on host {owner.host} (process {owner.pid}) gave a sign of "
             f"life {max(0.0, time.time() - owner.beat):.0f} s ago; stop that run, or "
-            f"wait until it has been silent for {STALE_S:.0f} s, or, if you know that "
-            f"it is dead, delete {self._folder.label(NAME)}"
+            f"wait until it has been silent for {timeout('stale'):.0f} s, or, if you "
+            f"know that it is dead, delete {self._folder.label(NAME)}"
         )
 
 
@@ -229,7 +225,7 @@ def is_owned(folder: Folder, *, patient: bool = False) -> bool:
     a sign of life or is stale: whether its process is gone cannot be seen from here.
     """
     owner = first = read_owner(folder)
-    deadline = time.monotonic() + STALE_S
+    deadline = time.monotonic() + timeout("stale")
     while owner is not None and owner.is_alive(folder.host, time.time()):
         watched = owner.is_ahead(time.time()) or (
             patient and owner.is_elsewhere(folder.host)

@@ -24,6 +24,7 @@ from uuid import uuid4
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from dpbb.cluster.timeouts import timeout
 from dpbb.errors import CheckpointError
 
 P = ParamSpec("P")
@@ -280,10 +281,6 @@ def file_to_write(path: str) -> tuple[Folder, str]:
     return folder, name
 
 
-OPEN_S = 60.0
-"""A store has so long to answer when a run is opened: its checkpoints are read."""
-
-
 def in_thread(
     function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> asyncio.Future[T]:
@@ -313,10 +310,11 @@ async def in_time(
     where: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Call a function in a thread; CheckpointError if ``where`` does not answer."""
+    most_s = timeout("store-open")
     try:
-        return await asyncio.wait_for(in_thread(function, *args, **kwargs), OPEN_S)
+        return await asyncio.wait_for(in_thread(function, *args, **kwargs), most_s)
     except TimeoutError as error:
-        raise CheckpointError(no_answer(where, OPEN_S)) from error
+        raise CheckpointError(no_answer(where, most_s)) from error
 
 
 def no_answer(where: str, seconds: float) -> str:

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 from distributed.core import Status
 
 from dpbb.cluster.rpc import raised, wrap
+from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatControl, SeatStatus
 from dpbb.coordination.messages import Lease, Order, Report, RunId, SeatId, UnitId
 from dpbb.coordination.wire import decode_lease, decode_order, encode_report
 
 if TYPE_CHECKING:
     from distributed import Worker
-
-RPC_TIMEOUT_S = 30.0
-"""An RPC unanswered for so long is sent again."""
 
 _POLL_S = 0.5
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
@@ -110,7 +108,7 @@ class WorkerLink:
         except RuntimeError as error:  # the loop is closed
             coroutine.close()
             raise SeatClosedError(op) from error
-        deadline = time.monotonic() + RPC_TIMEOUT_S
+        deadline = time.monotonic() + timeout("rpc")
         while True:
             try:
                 return future.result(_POLL_S)

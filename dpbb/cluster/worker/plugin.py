@@ -25,6 +25,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import raised
+from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.versions import versions
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
 from dpbb.cluster.worker.gpus import seat_kinds
@@ -57,8 +58,6 @@ NAME = "dpbb"
 HINT = "dpbb-hint"
 IMPROVE = "dpbb-improve"
 FORGET = "dpbb-forget"
-LAST_REPORT_S = 2.0
-"""A closing worker waits so long for the last reports of its seats."""
 
 
 class DpbbWorkerPlugin(WorkerPlugin):
@@ -127,7 +126,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         self.heuristics.close()
         for link in list(self._links.values()):
             link.control.wake()  # it sees that the worker leaves when its slice ends
-        deadline = time.monotonic() + LAST_REPORT_S
+        deadline = time.monotonic() + timeout("last-report")
         while self._links and time.monotonic() < deadline:
             await asyncio.sleep(0.005)
         for link in list(self._links.values()):

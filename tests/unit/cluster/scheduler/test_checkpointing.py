@@ -8,9 +8,9 @@ import pytest
 
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.storage import store
 from dpbb.cluster.storage.claim import NAME, Claim, read_owner
 from dpbb.cluster.storage.claim import _held as held
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError
 from dpbb.result import Termination
 from tests.unit.cluster.support import FakeShell, World, tiny_spec
@@ -63,7 +63,7 @@ def test_a_folder_that_is_claimed_too_late_is_left_again(tmp_path, monkeypatch):
         answers.wait(30)
         renew(claim, *now)
 
-    monkeypatch.setattr(store, "OPEN_S", 0.05)
+    monkeypatch.setitem(DEFAULTS, "store-open", 0.05)
     monkeypatch.setattr(Claim, "_beat", late)
     spec = tiny_spec(checkpoint=str(tmp_path))
     with pytest.raises(CheckpointError, match="has not answered"):

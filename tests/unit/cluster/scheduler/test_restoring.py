@@ -12,10 +12,11 @@ import pytest
 
 from dpbb.cluster.scheduler import restoring
 from dpbb.cluster.scheduler.restoring import going_on, restore_all, unended
-from dpbb.cluster.storage import claim, store
+from dpbb.cluster.storage import claim
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import NAME, Claim, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError, ClusterError
 from dpbb.options import RunOptions, SolveOptions
 from tests.unit.coordination.test_checkpoint import flow_shop_state
@@ -187,7 +188,7 @@ def test_a_folder_that_cannot_be_looked_at_keeps_no_other(
         return ours(folder)
 
     monkeypatch.setattr(Folder, "names", names)
-    monkeypatch.setattr(store, "OPEN_S", 0.3)
+    monkeypatch.setitem(DEFAULTS, "store-open", 0.3)
     monkeypatch.setattr(restoring, "RETRY_S", 0.01)
     opened = [spec.options.checkpoint for spec, _ in restore(str(tmp_path))]
     assert opened == [str(tmp_path / name) for name in ("open", "hangs")]

@@ -10,8 +10,9 @@ from dataclasses import asdict, replace
 import pytest
 
 from dpbb.cluster.storage import claim as module
-from dpbb.cluster.storage.claim import NAME, STALE_S, Claim, Owner, is_owned, read_owner
+from dpbb.cluster.storage.claim import NAME, Claim, Owner, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError
 
 
@@ -75,10 +76,15 @@ def test_owner_on_another_host_is_believed_at_its_next_sign_of_life(folder, afte
 def test_owner_on_another_host_that_gives_none_is_replaced(folder, monkeypatch):
     """It was killed with its node: the next try waits instead of failing."""
     Claim(folder, "run~1")
-    rewrite(folder, host="elsewhere", nonce="other", beat=time.time() - STALE_S + 0.2)
+    rewrite(
+        folder,
+        host="elsewhere",
+        nonce="other",
+        beat=time.time() - DEFAULTS["stale"] + 0.2,
+    )
     Claim(folder, "run~2").release()
     Claim(folder, "run~3")  # by a clock that is behind ours it is never stale
-    monkeypatch.setattr(module, "STALE_S", 0.2)
+    monkeypatch.setitem(DEFAULTS, "stale", 0.2)
     rewrite(folder, host="elsewhere", nonce="other", beat=time.time() + 0.15)
     Claim(folder, "run~4").release()
 
@@ -146,7 +152,7 @@ def test_sign_of_life_is_renewed(folder):
     claim = Claim(folder, "run~1")
     rewrite(folder, beat=1.0)
     claim.renew()
-    assert time.time() - read_owner(folder).beat < STALE_S
+    assert time.time() - read_owner(folder).beat < DEFAULTS["stale"]
     claim.release()
 
 
@@ -161,13 +167,13 @@ def test_a_file_of_somebody_else_is_not_written_over(folder, content):
 
 def test_owner_knows_its_age():
     owner = Owner("t", "r", "h", 1, 0.0, beat=100.0)
-    assert owner.is_alive("other", 100.0 + STALE_S - 1)
-    assert not owner.is_alive("other", 100.0 + STALE_S + 1)
+    assert owner.is_alive("other", 100.0 + DEFAULTS["stale"] - 1)
+    assert not owner.is_alive("other", 100.0 + DEFAULTS["stale"] + 1)
 
 
 def test_owner_whose_clock_is_ahead_is_watched(folder, monkeypatch, after):
     """A year ahead: it says nothing about when; one that moves is alive."""
-    monkeypatch.setattr(module, "STALE_S", 0.3)
+    monkeypatch.setitem(DEFAULTS, "stale", 0.3)
     Claim(folder, "run~1")
     ahead = time.time() + 366 * 86_400
     rewrite(folder, host="elsewhere", nonce="other", beat=ahead)

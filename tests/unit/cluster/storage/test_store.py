@@ -9,9 +9,9 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from dpbb.cluster.storage import store
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.cluster.storage.store import Folder, file_to_write, in_thread, in_time
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError
 
 
@@ -141,7 +141,7 @@ def test_answers_and_errors_come_back():
 
 def test_what_does_not_answer_is_left_alone(monkeypatch):
     """Neither the call, nor the loop, nor the process waits for it."""
-    monkeypatch.setattr(store, "OPEN_S", 0.05)
+    monkeypatch.setitem(DEFAULTS, "store-open", 0.05)
     released = threading.Event()
     threads = []
 

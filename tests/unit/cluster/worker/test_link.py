@@ -9,6 +9,7 @@ from distributed.core import Status, error_message
 from distributed.protocol import dumps, loads
 
 from dpbb.cluster.rpc import ERROR
+from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.cluster.worker import link as module
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatStatus
 from dpbb.cluster.worker.link import WorkerLink
@@ -73,7 +74,7 @@ def test_failed_call_is_sent_again_unchanged(loop):
 
 def test_unanswered_call_is_sent_again(loop, monkeypatch):
     """After a while."""
-    monkeypatch.setattr(module, "RPC_TIMEOUT_S", 0.05)
+    monkeypatch.setitem(DEFAULTS, "rpc", 0.05)
     monkeypatch.setattr(module, "_POLL_S", 0.02)
     _, link = make(loop, lambda: None, "answer")
     assert link.call("dpbb_x") == "answer"
