@@ -1,6 +1,6 @@
-"""How dpbb's messages look to Dask: arrays as opaque frames, errors as answers.
+"""How dpbb's messages look to Dask: large ones as opaque frames, errors as answers.
 
-The scheduler does not deserialize: arrays arrive there as Dask's own opaque objects
+The scheduler does not deserialize: frames arrive there as Dask's own opaque objects
 and stay so until a thread opens them (``unwrap``). An exception that leaves an RPC
 handler is logged with a traceback on the scheduler; the expected errors of dpbb are
 ordinary answers, so they travel as values and are raised where they matter.
@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any
 
-import numpy as np
 from distributed.core import clean_exception, error_message
 from distributed.protocol.serialize import Serialize, Serialized, to_serialize
 
@@ -19,29 +18,22 @@ from dpbb.errors import DpbbError
 
 ERROR = "dpbb-error"
 
-
-def wrap(value: Any) -> Any:
-    """Return a message body with every array as an opaque frame."""
-    if isinstance(value, np.ndarray):
-        return to_serialize(value)
-    if isinstance(value, dict):
-        return {key: wrap(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [wrap(item) for item in value]
-    return value
+LARGE = 1 << 16
+"""Bytes of a body from which Dask is to send them without a copy."""
 
 
-def unwrap(value: Any) -> Any:
+def wrap(content: bytes) -> Any:
+    """Return a message body; a large one is an opaque frame."""
+    return content if len(content) < LARGE else to_serialize(content)
+
+
+def unwrap(body: Any) -> bytes:
     """Inverse of ``wrap``; opens what the scheduler kept opaque."""
-    if isinstance(value, Serialized):
-        return opened(value)
-    if isinstance(value, Serialize):  # in-process connections
-        return value.data
-    if isinstance(value, dict):
-        return {key: unwrap(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [unwrap(item) for item in value]
-    return value
+    if isinstance(body, Serialized):
+        body = opened(body)
+    if isinstance(body, Serialize):  # in-process connections
+        body = body.data
+    return bytes(body)
 
 
 def answers_errors(

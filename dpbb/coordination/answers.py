@@ -9,7 +9,7 @@ from dpbb.coordination.messages import (
     RunSpec,
     SeatId,
 )
-from dpbb.coordination.run_record import RunRecord
+from dpbb.coordination.run import Run
 from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.units import LeaseRecord
 from dpbb.tree.work_unit import WorkUnit
@@ -81,7 +81,7 @@ class Answers:
     Of the run only the leases' own notes of what they were asked for are changed.
     """
 
-    def __init__(self, run: RunRecord) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
         self._pace = Pace(run.spec)
         self._witnesses: set[LeaseId] = set()  # asked for roots for a certificate
@@ -92,7 +92,7 @@ class Answers:
 
     def order(self, lease: LeaseRecord, now: float) -> Order:
         """Return the answer to a lease's report."""
-        ub, balance = self._run.incumbent.ub, self._run.work.balance
+        ub, balance = self._run.incumbent.ub, self._run.book.balance
         if self._run.state is RunState.STOPPING:
             kind = OrderKind.STOP if self._lists_at_stop(lease) else OrderKind.DROP
         elif lease.seat.draining:
@@ -107,7 +107,7 @@ class Answers:
             return Order(OrderKind.DONATE, ub, WITNESS_ROOTS)
         else:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
-        return self._pace.order(kind, ub, len(self._run.work.book.leases))
+        return self._pace.order(kind, ub, len(self._run.book.leases))
 
     def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
         """Return what a nudged seat may give at once, before it asks what is wanted.
@@ -117,7 +117,7 @@ class Answers:
         lease = self._lease_of(seat_id)
         if lease is None or not self._run.running or lease.seat.draining or lease.save:
             return None
-        balance = self._run.work.balance
+        balance = self._run.book.balance
         if balance.mixed or not balance.shall_donate(lease):
             return None
         lease.asked_to_donate = True
@@ -137,7 +137,7 @@ class Answers:
         """
         if lease.id in self._witnesses:
             return chosen_apart(donated, self._run.spec.run_id)
-        return self._run.work.balance.portions(donated, worth_s)
+        return self._run.book.balance.portions(donated, worth_s)
 
     def donated(self, lease: LeaseRecord) -> None:
         """Take note that a lease has done as it was asked, or could not."""
@@ -145,7 +145,7 @@ class Answers:
         self._witnesses.discard(lease.id)
 
     def _lease_of(self, seat_id: SeatId) -> LeaseRecord | None:
-        seat = self._run.work.seats.get(seat_id)
+        seat = self._run.book.seats.get(seat_id)
         return None if seat is None or seat.unit is None else seat.unit.lease
 
     def _lists_at_stop(self, lease: LeaseRecord) -> bool:
@@ -157,7 +157,7 @@ class Answers:
 
     def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:
         """Whether a seat is asked for roots that become units of their own."""
-        journal = self._run.work.book.journal
+        journal = self._run.book.journal
         return (
             journal is not None
             and lease.open_roots > WITNESSES

@@ -8,11 +8,13 @@ only pass crumbs around. And where there are few seats one donation always waits
 that who is idle next need not wait for a donor.
 """
 
+from __future__ import annotations
+
 import heapq
 import math
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from dpbb.coordination.book import UnitBook
 from dpbb.coordination.messages import LeaseId, SeatId
 from dpbb.coordination.speeds import (
     PLENTY,
@@ -24,6 +26,9 @@ from dpbb.coordination.speeds import (
 )
 from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
 from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from dpbb.coordination.book import Book
 
 REST_S = 1.0
 """A seat that had nothing to give is left alone for so long."""
@@ -72,7 +77,7 @@ _PORTION_ROOTS = 16  # a donation is cut into more than the idle seats need abov
 class Balance:
     """Idle seats, possible donors, and the donations that are under way."""
 
-    def __init__(self, book: UnitBook) -> None:
+    def __init__(self, book: Book) -> None:
         self.idle: dict[SeatId, SeatRecord] = {}
         self._book = book
         self._donors = Donors()

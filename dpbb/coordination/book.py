@@ -1,57 +1,377 @@
-"""The book of a run's open units: waiting, assigned, or leased.
+"""Who explores what: seats, units of open work, leases, and how they end.
 
-``UnitBook`` keeps what must agree with each other: which unit is where, the exact sum
-of open leaves, and the span map. It decides nothing; the coordinator does.
+``Book`` keeps what must agree with each other: which unit is where (waiting, assigned,
+leased) and at which seat, the exact sum of open leaves, and the span map. The
+coordinator says when; nothing here knows of incumbents, limits, or the end of the run.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.coordination.balance import Balance
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.events import EventLog
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
-from dpbb.coordination.messages import LeaseId, Report, RunSpec, UnitId
+from dpbb.coordination.messages import (
+    Assignment,
+    LeaseId,
+    Report,
+    RunSpec,
+    Seat,
+    SeatId,
+    UnitId,
+)
 from dpbb.coordination.span_map import SpanMap, cells_of
 from dpbb.coordination.speeds import note_speed
 from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
-from dpbb.errors import InvariantError
+from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
+MAX_LOSSES = 100
+"""So many leases of a unit in a row lost without a full report: it is hopeless."""
 
-@dataclass(slots=True, eq=False)
-class UnitBook:
-    """All open units; see the module."""
 
-    spec: RunSpec
-    units: dict[UnitId, Unit] = field(default_factory=dict)
-    waiting: OrderedDict[UnitId, Unit] = field(default_factory=OrderedDict)
-    assigned: dict[UnitId, Unit] = field(default_factory=dict)
-    leases: dict[LeaseId, LeaseRecord] = field(default_factory=dict)
-    counters: Counters = field(init=False)
-    closed_leaves: int = 0
-    open_leaves: int = 0
-    span_map: SpanMap = field(default_factory=SpanMap)
-    made: int = 0
-    ahead_decomposed: int = 0  # of light reports, beyond the ledger
-    ahead_leaves: int = 0
-    engine_nodes: dict[str, int] = field(default_factory=dict)  # since the resume
-    explore_seconds: float = 0.0  # of ended leases
-    gpu_seconds: float = 0.0  # of those, on GPUs
-    energy_j: float | None = None  # of ended leases on devices that say
-    journal: Journal | None = None  # for a certificate
-    ub: Callable[[], int] = lambda: 0  # the run's, now
+class Book:
+    """Seats and open units of a run; see the module.
 
-    def __post_init__(self) -> None:
-        self.counters = Counters.zero(self.spec.problem.n_jobs)
+    Parameters
+    ----------
+    spec, events
+        Of the run.
+    ub
+        Returns the run's upper bound now.
+    """
+
+    def __init__(self, spec: RunSpec, events: EventLog, ub: Callable[[], int]) -> None:
+        self.spec, self.ub = spec, ub
+        self.units: dict[UnitId, Unit] = {}
+        self.waiting: OrderedDict[UnitId, Unit] = OrderedDict()
+        self.assigned: dict[UnitId, Unit] = {}
+        self.leases: dict[LeaseId, LeaseRecord] = {}
+        self.seats: dict[SeatId, SeatRecord] = {}
+        self.used_seats: dict[SeatId, str] = {}  # those that ever reported: engine
+        self.balance = Balance(self)
+        self.span_map = SpanMap()
+        self.journal: Journal | None = None  # for a certificate
+        self.counters = Counters.zero(spec.problem.n_jobs)
+        self.closed_leaves = 0
+        self.open_leaves = 0
+        self.ahead_decomposed = 0  # of light reports, beyond the ledger
+        self.ahead_leaves = 0
+        self.engine_nodes: dict[str, int] = {}  # since the resume
+        self.explore_seconds = 0.0  # of ended leases
+        self.gpu_seconds = 0.0  # of those, on GPUs
+        self.energy_j: float | None = None  # of ended leases on devices that say
+        self.made = 0
+        self.requeues = 0
+        self.seats_lost = 0
+        self.hopeless: str | None = None
+        self._events = events
+        self._nudges: dict[SeatId, None] = {}
+        self._silent: dict[LeaseId, SeatRecord] = {}
+        # a lease that went out with the answer to the last report of another
+        self._followers: dict[LeaseId, LeaseRecord] = {}
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Take over the units, counts and past of a run that goes on."""
+        totals = saved.totals
+        self.counters = saved.counters
+        self.closed_leaves = saved.counters.closed_leaves
+        self.explore_seconds = totals.explore_seconds
+        self.gpu_seconds = totals.gpu_seconds
+        self.energy_j = totals.energy_j
+        self.made, self.requeues = totals.units, totals.requeues
+        self.used_seats = dict(saved.seats)
+        attempts = {} if saved.journal is None else saved.journal.attempts()
+        for unit in saved.units:
+            roots = unit.open_roots
+            made = self.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
+            made.attempt += attempts.get(unit.id, 0)  # each is in the journal once
+
+    # -- seats ------------------------------------------------------------------
+
+    def add_seat(self, seat: Seat, now: float, *, told: bool = True) -> None:
+        """Add a seat; one that is there already drains no more.
+
+        ``told``: people see it among the events.
+        """
+        record = self.seats.get(seat.id)
+        if record is None or record.seat != seat:
+            self.remove_seat(seat.id, now)
+            record = self.seats[seat.id] = SeatRecord(seat)
+            self.balance.note_kind(record)
+            if told:
+                self._events.add(now, "seat", seat.label)
+        record.draining = False
+        self.balance.seat_changed(record)
+
+    def remove_seat(
+        self, seat_id: SeatId, now: float, *, lost: bool = True, told: bool = True
+    ) -> None:
+        """Forget a seat, if it is there, and take its unit back.
+
+        ``lost``: it went away with its worker. ``told``: as of ``add_seat``.
+        """
+        record = self.seats.pop(seat_id, None)
+        if record is None:
+            return
+        if lost:
+            self.seats_lost += 1
+            self._events.add(now, "seat-lost", record.seat.label)
+        elif told:
+            self._events.add(now, "seat-left", record.seat.label)
+        record.draining = True
+        if record.silent is not None:
+            del self._silent[record.silent]
+        if record.followed is not None:
+            del self._followers[record.followed]
+        if record.unit is not None:
+            self.lose(record.unit, now, f"seat {record.seat.label} left")
+        self.balance.seat_changed(record)
+        self._nudges.pop(seat_id, None)
+
+    def drain_seat(self, seat_id: SeatId) -> None:
+        """Have a seat give its unit back."""
+        record = self.seats.get(seat_id)
+        if record is None:
+            return
+        record.draining = True
+        self.balance.seat_changed(record)
+        if record.unit is None:
+            return
+        if record.unit.lease is None:
+            self.requeue(record.unit)
+        else:
+            self.balance.forget(record.unit.lease)
+            self._nudges[seat_id] = None
+
+    def hear(self, lease_id: LeaseId) -> None:
+        """Let a seat whose lease has expired work again: it lives after all."""
+        record = self._silent.pop(lease_id, None)
+        if record is not None:
+            record.silent = None
+            self.balance.seat_changed(record)
+
+    def nudge(self, seat_id: SeatId) -> None:
+        """Have a seat report at once."""
+        self._nudges[seat_id] = None
+
+    def nudge_leased(self) -> None:
+        """Have all seats with a lease report at once."""
+        for lease in self.leases.values():
+            self.nudge(lease.seat.id)
+
+    def take_nudges(self) -> list[SeatId]:
+        """Seats that should report at once; forgotten by this call."""
+        seats = list(self._nudges)
+        self._nudges.clear()
+        return seats
+
+    def wanted_seats(self) -> int:
+        """How many more seats the open roots can feed: two roots each."""
+        n_jobs = self.counters.n_jobs
+        open_roots = 0
+        for unit in self.units.values():
+            unseen = n_jobs if unit.fresh else 1
+            open_roots += unit.open_roots * unseen
+        return max(0, -(-open_roots // 2) - len(self.seats))
+
+    # -- units at seats ---------------------------------------------------------
 
     def lease_id(self, unit: UnitId, attempt: int) -> LeaseId:
         """Return the id of the one lease that an attempt can have."""
         return LeaseId(f"{self.spec.run_id}/{unit}.{attempt}")
+
+    def assign(self, seat_id: SeatId, now: float) -> Assignment | None:
+        """Give an idle seat a unit, if there is one or one can be cut."""
+        seat = self.balance.idle.get(seat_id)
+        if seat is None:
+            return None
+        self.balance.cut_for_idle()
+        if not self.waiting:
+            return None
+        _, unit = self.waiting.popitem(last=False)
+        self.assigned[unit.id] = unit
+        unit.place, unit.seat, unit.since = Place.ASSIGNED, seat, now
+        seat.unit = unit
+        self.balance.seat_changed(seat)
+        return Assignment(unit.id, unit.attempt, seat_id)
+
+    def unassign(
+        self, unit_id: UnitId, attempt: int, now: float, *, lost: bool = True
+    ) -> None:
+        """Take a unit back if this attempt is the current one."""
+        self.hear(self.lease_id(unit_id, attempt))
+        unit = self.units.get(unit_id)
+        if unit is None or unit.attempt != attempt or unit.seat is None:
+            return
+        if lost:
+            self.lose(unit, now, "its task ended")
+        else:
+            self.requeue(unit)
+
+    def lease(
+        self, unit_id: UnitId, attempt: int, seat_id: SeatId, now: float
+    ) -> LeaseRecord:
+        """Grant a unit to the attempt that it is assigned to.
+
+        StaleLeaseError: another attempt is current, or this one has reported already.
+        """
+        self.hear(self.lease_id(unit_id, attempt))
+        unit = self.units.get(unit_id)
+        if (
+            unit is None
+            or unit.attempt != attempt
+            or unit.seat is None
+            or unit.seat.id != seat_id
+            or (unit.lease is not None and unit.lease.seq > 0)
+        ):
+            raise StaleLeaseError(
+                f"attempt {attempt} of unit {unit_id} on seat {seat_id} is not current"
+            )
+        lease = unit.lease
+        if lease is None:
+            lease = self._grant(unit, unit.seat, now)
+            self.balance.granted(lease)
+        lease.heard = max(lease.heard, now)
+        return lease
+
+    def _grant(self, unit: Unit, seat: SeatRecord, now: float) -> LeaseRecord:
+        """Turn an assignment into a lease."""
+        lease_id = self.lease_id(unit.id, unit.attempt)
+        basis = LeaseBasis.start(lease_id, self.spec.problem, unit.roots)
+        lease = LeaseRecord(
+            id=lease_id,
+            unit=unit,
+            seat=seat,
+            basis=basis,
+            heard=now,
+            decomposed=basis.leased_ancestors,
+            exported=basis.leased_ancestors,
+            open_roots=len(unit.roots),
+            ub=self.ub(),
+            whole=unit.whole,
+            since=now,
+            safe_at=now,
+        )
+        self._move(unit, Place.LEASED)
+        del self.assigned[unit.id]
+        unit.lease = lease
+        unit.fresh = False
+        self.leases[lease_id] = lease
+        return lease
+
+    def follow(self, last: LeaseId, assignment: Assignment, now: float) -> LeaseRecord:
+        """Grant an assignment to a seat whose last lease is over; see ``follower``."""
+        seat = self.seats[assignment.seat]
+        after = self.lease(assignment.unit, assignment.attempt, seat.id, now)
+        if seat.followed is not None:
+            del self._followers[seat.followed]
+        seat.followed = last
+        self._followers[last] = after
+        return after
+
+    def follower(self, lease_id: LeaseId) -> LeaseRecord | None:
+        """Return the lease that went out with the answer to another's last report.
+
+        None once its seat has reported on it: then the answer has arrived.
+        """
+        after = self._followers.get(lease_id)
+        if after is None or after.seq > 0 or after.id not in self.leases:
+            return None
+        return after
+
+    def requeue(self, unit: Unit) -> None:
+        """Take a unit from its seat; it waits again with a new attempt."""
+        self.assigned.pop(unit.id, None)
+        self._end(unit, finished=False)
+        self._move(unit, Place.WAITING)
+        unit.attempt += 1
+        # to the front: what is half done is finished before new work is begun
+        self.waiting[unit.id] = unit
+        self.waiting.move_to_end(unit.id, last=False)
+
+    def finish(self, unit: Unit) -> None:
+        """Strike out a leased unit of which nothing remains."""
+        self._end(unit, finished=True)
+        self.span_map.add("leased", unit.cells, -1)
+        del self.units[unit.id]
+
+    def _end(self, unit: Unit, *, finished: bool) -> None:
+        """End a unit's lease, if there is one, and free its seat."""
+        seat, lease = unit.seat, unit.lease
+        unit.seat = unit.lease = None
+        if lease is not None:
+            if self.journal is not None:
+                self.journal.ended(lease, self.ub(), finished=finished)
+            self.balance.forget(lease)
+            self._forget_ahead(lease)
+            self.count_nodes(lease, -lease.nodes_since_full)
+            self.explore_seconds += lease.explore_s
+            if lease.seat.seat.device.kind == "cuda":
+                self.gpu_seconds += lease.explore_s
+            if lease.energy_j is not None:
+                self.energy_j = (self.energy_j or 0.0) + lease.energy_j
+            del self.leases[lease.id]
+        if seat is not None:
+            seat.unit = None
+            self.balance.seat_changed(seat)
+
+    def lose(self, unit: Unit, now: float, reason: str) -> None:
+        """Requeue a unit whose seat or task is gone."""
+        if unit.lease is not None:
+            self.requeues += 1
+            unit.losses += 1
+            self._events.add(now, "lost", f"unit {unit.id} waits again: {reason}")
+        self.requeue(unit)
+        if unit.losses >= MAX_LOSSES:
+            self.hopeless = (
+                f"unit {unit.id} was lost {unit.losses} times in a row without a full "
+                f"report, at last because {reason}"
+            )
+
+    def requeue_all(self, *, leased: bool) -> None:
+        """Take back what is assigned and, if asked for, what is leased."""
+        for unit in list(self.units.values()):
+            if unit.place is Place.ASSIGNED or (leased and unit.lease is not None):
+                self.requeue(unit)
+
+    def expire(
+        self, now: float, is_silent: Callable[[LeaseRecord | None, float, float], bool]
+    ) -> None:
+        """Take back the units of seats that are silent.
+
+        ``is_silent`` is given the lease, if there is one, when it (or the assignment)
+        was last heard of, and the time.
+
+        The seat gets no other unit until something is heard of it: what hangs once
+        hangs again.
+        """
+        for unit in list(self.units.values()):
+            seat, lease = unit.seat, unit.lease
+            if seat is None:
+                continue
+            heard = unit.since if lease is None else lease.heard
+            if not is_silent(lease, heard, now):
+                continue
+            seat.silent = self.lease_id(unit.id, unit.attempt)
+            self._silent[seat.silent] = seat
+            self._nudges[seat.id] = None
+            what = "is silent" if seat.reported else "has not reported: it compiles"
+            self.lose(unit, now, f"seat {seat.id} {what}")
+
+    def ask_donors(self, now: float) -> None:
+        """Nudge those seats that are to donate to idle ones."""
+        for lease in self.balance.choose_donors(now):
+            self._nudges[lease.seat.id] = None
+
+    # -- units and counts -------------------------------------------------------
 
     def make(
         self,
@@ -83,39 +403,23 @@ class UnitBook:
         self.span_map.add("waiting", unit.cells)
         return unit
 
-    def assign(self, unit: Unit, seat: SeatRecord, now: float) -> None:
-        """Give a waiting unit to an idle seat."""
-        del self.waiting[unit.id]
-        self.assigned[unit.id] = unit
-        unit.place, unit.seat, unit.since = Place.ASSIGNED, seat, now
-        seat.unit = unit
-
-    def grant(self, unit: Unit, now: float) -> LeaseRecord:
-        """Turn an assignment into a lease."""
-        if unit.seat is None:
-            raise ValueError(f"expected unit {unit.id} to be assigned")
-        lease_id = self.lease_id(unit.id, unit.attempt)
-        basis = LeaseBasis.start(lease_id, self.spec.problem, unit.roots)
-        lease = LeaseRecord(
-            id=lease_id,
-            unit=unit,
-            seat=unit.seat,
-            basis=basis,
-            heard=now,
-            decomposed=basis.leased_ancestors,
-            exported=basis.leased_ancestors,
-            open_roots=len(unit.roots),
-            ub=self.ub(),
-            whole=unit.whole,
-            since=now,
-            safe_at=now,
-        )
-        self._move(unit, Place.LEASED)
-        del self.assigned[unit.id]
-        unit.lease = lease
-        unit.fresh = False
-        self.leases[lease_id] = lease
-        return lease
+    def cut(self, unit: Unit, parts: int) -> int:
+        """Deal out the roots of a unit that is not leased; return the units made."""
+        pieces = unit.roots.split(min(parts, len(unit.roots)))
+        if len(pieces) < 2:
+            return 0
+        self.open_leaves -= unit.leaves
+        self.span_map.add("waiting", unit.cells, -1)
+        unit.whole = False
+        unit.roots, unit.leaves = pieces[0], pieces[0].leaves
+        unit.cells = cells_of(unit.roots)
+        self.open_leaves += unit.leaves
+        self.span_map.add("waiting", unit.cells)
+        unit.worth_s /= len(pieces)
+        for piece in pieces[1:]:
+            made = self.make(piece, unit.least_lb, fresh=unit.fresh, parent=unit)
+            made.worth_s = unit.worth_s
+        return len(pieces) - 1
 
     def note(
         self,
@@ -210,42 +514,6 @@ class UnitBook:
         unit.whole = False
         lease.basis, lease.exported = checked.next, checked.exported_ancestors
 
-    def requeue(self, unit: Unit) -> None:
-        """Take an assigned or leased unit back, to wait with a new attempt."""
-        self._free_seat(unit)
-        self.assigned.pop(unit.id, None)
-        self._end_lease(unit)
-        self._move(unit, Place.WAITING)
-        unit.attempt += 1
-        # to the front: what is half done is finished before new work is begun
-        self.waiting[unit.id] = unit
-        self.waiting.move_to_end(unit.id, last=False)
-
-    def finish(self, unit: Unit) -> None:
-        """Strike out a leased unit of which nothing remains."""
-        self._free_seat(unit)
-        self._end_lease(unit, finished=True)
-        self.span_map.add("leased", unit.cells, -1)
-        del self.units[unit.id]
-
-    def cut(self, unit: Unit, parts: int) -> int:
-        """Deal out the roots of a unit that is not leased; return the units made."""
-        pieces = unit.roots.split(min(parts, len(unit.roots)))
-        if len(pieces) < 2:
-            return 0
-        self.open_leaves -= unit.leaves
-        self.span_map.add("waiting", unit.cells, -1)
-        unit.whole = False
-        unit.roots, unit.leaves = pieces[0], pieces[0].leaves
-        unit.cells = cells_of(unit.roots)
-        self.open_leaves += unit.leaves
-        self.span_map.add("waiting", unit.cells)
-        unit.worth_s /= len(pieces)
-        for piece in pieces[1:]:
-            made = self.make(piece, unit.least_lb, fresh=unit.fresh, parent=unit)
-            made.worth_s = unit.worth_s
-        return len(pieces) - 1
-
     def check_partition(self) -> None:
         """Raise InvariantError unless closed and open leaves are n! together (I5)."""
         total = n_leaves(self.counters.n_jobs)
@@ -270,25 +538,6 @@ class UnitBook:
             self.span_map.add(unit.place.span, unit.cells, -1)
             self.span_map.add(place.span, unit.cells)
         unit.place = place
-
-    def _free_seat(self, unit: Unit) -> None:
-        if unit.seat is not None:
-            unit.seat.unit = None
-        unit.seat = None
-
-    def _end_lease(self, unit: Unit, *, finished: bool = False) -> None:
-        if unit.lease is not None:
-            if self.journal is not None:
-                self.journal.ended(unit.lease, self.ub(), finished=finished)
-            self._forget_ahead(unit.lease)
-            self.count_nodes(unit.lease, -unit.lease.nodes_since_full)
-            self.explore_seconds += unit.lease.explore_s
-            if unit.lease.seat.seat.device.kind == "cuda":
-                self.gpu_seconds += unit.lease.explore_s
-            if unit.lease.energy_j is not None:
-                self.energy_j = (self.energy_j or 0.0) + unit.lease.energy_j
-            del self.leases[unit.lease.id]
-        unit.lease = None
 
     def _forget_ahead(self, lease: LeaseRecord) -> None:
         self.ahead_decomposed -= lease.decomposed_since_full

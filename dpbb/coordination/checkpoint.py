@@ -19,7 +19,7 @@ from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import FoundOptima
 from dpbb.coordination.units import Unit
-from dpbb.errors import CheckpointError, InvariantError, OptionError
+from dpbb.errors import CheckpointError, InvariantError, OptionError, shown
 from dpbb.problem import Problem, cost_of
 from dpbb.result import Improvement, Totals
 from dpbb.tree.counters import Counters, closed_leaves, decomposed_nodes
@@ -68,12 +68,12 @@ class Checkpoint:
     optima, n_optima, first_optimum
         With all optima: those held, how many were found in all, and the number of the
         first that is held: those before it are in a file alone.
-    counters
-        The ledger.
-    units
-        The open units; empty at the end of a run that was exhausted.
+    closed : ndarray of int64, shape (n_jobs + 1,)
+        Closed subtrees at each depth, as of the ledger.
     totals
         What the run took so far, with the ledger's nodes.
+    units
+        The open units; empty at the end of a run that was exhausted.
     covered_s
         What was explored until then, in such seconds, is in it, whatever the seat.
     seats
@@ -93,15 +93,20 @@ class Checkpoint:
     trajectory: tuple[Improvement, ...]
     optima: NDArray[np.uint16]
     n_optima: int
-    counters: Counters
-    units: tuple[SavedUnit, ...]
+    closed: NDArray[np.int64]
     totals: Totals
+    units: tuple[SavedUnit, ...]
     covered_s: float
     seats: Mapping[SeatId, str]
     error: str | None = None
     journal: Journal | None = None
     first_optimum: int = 0
     left_s: float | None = None
+
+    @property
+    def counters(self) -> Counters:
+        """The ledger."""
+        return Counters(self.totals.decomposed, self.totals.leaves, self.closed)
 
     @property
     def ub(self) -> int:
@@ -122,10 +127,16 @@ class Checkpoint:
         """
         problem = self.spec.problem
         n_jobs = problem.n_jobs
-        if len(self.counters.closed) != n_jobs + 1 or np.any(self.counters.closed < 0):
+        if len(self.closed) != n_jobs + 1 or np.any(self.closed < 0):
             raise CheckpointError(
                 f"expected closed subtrees at {n_jobs + 1} depths, got "
-                f"{self.counters.closed.tolist()}"
+                f"{self.closed.tolist()}"
+            )
+        ids = {unit.id for unit in self.units}
+        if len(ids) < len(self.units) or max(ids, default=0) > self.totals.units:
+            raise CheckpointError(
+                f"expected units of different numbers up to {self.totals.units}, got "
+                f"{shown(sorted(ids))}"
             )
         open_units = [unit.open_roots for unit in self.units]
         for unit in open_units:
@@ -140,7 +151,7 @@ class Checkpoint:
             WorkUnit.concatenate([WorkUnit.empty(n_jobs), *open_units]).check()
         except ValueError as error:
             raise CheckpointError(f"open roots: {error}") from error
-        closed = closed_leaves(self.counters.closed)
+        closed = closed_leaves(self.closed)
         remaining = sum(unit.leaves for unit in open_units)
         if closed + remaining != n_leaves(n_jobs):
             raise CheckpointError(
@@ -149,6 +160,8 @@ class Checkpoint:
             )
         self._check_decomposed(open_units)
         check_incumbent(problem, self.value, self.permutation)
+        if np.any(np.sort(self.optima, axis=1) != np.arange(n_jobs)):
+            raise CheckpointError("expected optima that are permutations")
         if not 0 <= self.first_optimum <= self.n_optima - len(self.optima):
             raise CheckpointError(
                 f"expected {self.n_optima} optimal permutations, got "
@@ -164,7 +177,7 @@ class Checkpoint:
         try:
             decomposed = decomposed_nodes(
                 WorkUnit.whole(self.spec.problem.n_jobs).depth_counts,
-                self.counters.closed,
+                self.closed,
                 *(unit.depth_counts for unit in open_units),
             )
         except InvariantError as error:
@@ -172,16 +185,16 @@ class Checkpoint:
         # an ancestor of open roots counts where the first of its leaves is explored
         decomposed -= sum(unit.owned_ancestors for unit in open_units)
         fixed = self.journal is not None and len(self.journal.bounds) == 1
-        got = self.counters.decomposed
-        if got > decomposed or (fixed and got < decomposed):
+        got = self.totals.decomposed
+        if not 0 <= got <= decomposed or (fixed and got < decomposed):
             raise CheckpointError(
                 f"expected {decomposed} decomposed nodes{'' if fixed else ' at most'}, "
                 f"as the closed and open subtrees say, got {got}"
             )
-        most = int(self.counters.closed[-2])  # depth n - 1
-        if self.counters.leaves > most:
+        most = int(self.closed[-2])  # depth n - 1
+        if self.totals.leaves > most:
             raise CheckpointError(
-                f"expected at most {most} leaves visited, got {self.counters.leaves}"
+                f"expected at most {most} leaves visited, got {self.totals.leaves}"
             )
 
 

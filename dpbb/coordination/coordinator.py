@@ -23,11 +23,8 @@ stopped the run already.
 import math
 from collections.abc import Sequence
 
-from dpbb.coordination import limits
 from dpbb.coordination.answers import Answers
 from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
-from dpbb.coordination.dispatch import Dispatcher
-from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
@@ -45,16 +42,14 @@ from dpbb.coordination.messages import (
     UnitId,
 )
 from dpbb.coordination.optima import Optima
-from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.run_record import WINDOW_S, RateMeter, RunRecord
+from dpbb.coordination.run import WINDOW_S, Run
 from dpbb.coordination.saves import Saves
-from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.problem import cost_of, part_of, root_bound
 from dpbb.result import TREE, Termination
-from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 
 STOP_GRACE_S = 10.0
@@ -67,7 +62,7 @@ STOP_NEW_S = 1.0
 """A seat that has never reported, as its kernel is still compiled, has so long."""
 
 
-class Coordinator:
+class Coordinator(Run):
     """One run; see the module for how to drive it.
 
     ``saved``: where the run goes on from, checked; None: from the root of the tree.
@@ -78,26 +73,17 @@ class Coordinator:
     def __init__(
         self, spec: RunSpec, *, now: float, saved: Checkpoint | None = None
     ) -> None:
-        opened = now if saved is None else now - saved.totals.seconds
-        events = EventLog(opened)
-        work = Dispatcher(spec, events)
         if saved is None:
-            incumbent, nodes = Incumbent.start(spec), 0
+            incumbent, opened, nodes = Incumbent.start(spec), now, 0
         else:
             incumbent = resumed_incumbent(spec, saved)
-            nodes = saved.counters.decomposed + saved.counters.leaves
-        meter = RateMeter(now, nodes)
+            opened, nodes = now - saved.totals.seconds, saved.totals.nodes
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
-        run = RunRecord(spec, opened, now + limit, incumbent, work, events, meter)
-        self.spec = spec
-        self._run = run
-        self._work = work
-        self._incumbent = incumbent
-        self._answers = Answers(run)
+        super().__init__(spec, incumbent, opened, now + limit, now, nodes)
+        self._answers = Answers(self)
         self._saves = Saves()
         self._stop_asked = now
-        book = work.book
-        book.ub = lambda: incumbent.ub
+        book = self.book
         if spec.certificate:
             journal = Journal(spec.problem.n_jobs) if saved is None else saved.journal
             if journal is not None:
@@ -107,103 +93,41 @@ class Coordinator:
             whole = WorkUnit.whole(spec.problem.n_jobs)
             book.make(whole, root_bound(spec.problem), fresh=True)
         else:
-            run.donations = saved.totals.donations
-            work.restore(saved)
+            self.donations = saved.totals.donations
+            self.book.restore(saved)
             book.check_partition()
-            events.add(now, "resumed", f"{len(saved.units)} units of a checkpoint")
+            text = f"{len(saved.units)} units of a checkpoint"
+            self.events.add(now, "resumed", text)
         if spec.proved_bound is not None:
             text = f"nothing is below {spec.proved_bound}; looking below {self.ub}"
-            events.add(now, "step", text)
-
-    # -- what is known of the run -------------------------------------------------
-
-    @property
-    def state(self) -> RunState:
-        """Where the run is in its life."""
-        return self._run.state
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run is over, in whatever way; then it has an ``outcome``."""
-        return self._run.finished
-
-    @property
-    def error(self) -> str | None:
-        """Why the run failed; None if it did not."""
-        return self._run.error
-
-    @property
-    def ub(self) -> int:
-        """Upper bound: prune LB >= ub."""
-        return self._incumbent.ub
-
-    @property
-    def value(self) -> int | None:
-        """The incumbent's cost; None when there is no permutation."""
-        return self._incumbent.value
-
-    @property
-    def permutation(self) -> tuple[int, ...] | None:
-        """The incumbent."""
-        return self._incumbent.permutation
-
-    @property
-    def lower_bound(self) -> int:
-        """A value that no permutation costs less than; see ``RunRecord``."""
-        return self._run.lower_bound
-
-    @property
-    def counters(self) -> Counters:
-        """The ledger: what the full reports so far count for."""
-        return self._work.book.counters
-
-    @property
-    def open_units(self) -> int:
-        """Units that are not finished, wherever they are."""
-        return len(self._work.book.units)
-
-    def seconds(self, now: float) -> float:
-        """How long the run has taken, resumed parts together."""
-        return self._run.seconds(now)
-
-    def snapshot(self, now: float) -> Snapshot:
-        """Return the run as it is now, for people and programs."""
-        return self._run.snapshot(now)
-
-    def checkpoint(self, now: float) -> Checkpoint:
-        """Return the state that the run can go on from; copies references only."""
-        return self._run.checkpoint(now)
-
-    def outcome(self) -> Outcome:
-        """Return what the run came to; raises ValueError while it goes on."""
-        return self._run.outcome()
+            self.events.add(now, "step", text)
 
     def optima_after(self, value: int | None, position: int) -> Optima | None:
         """With all optima: the next chunk for a reader; see ``Incumbent``."""
         if not self.spec.options.all_optima:
             return None
-        return self._incumbent.optima_after(value, position)
+        return self.incumbent.optima_after(value, position)
 
     # -- seats and work ---------------------------------------------------------
 
     def idle_seats(self) -> list[SeatId]:
         """Seats that could be given a unit, the fastest first; none at the end."""
-        return self._work.balance.idle_seats() if self._run.running else []
+        return self.book.balance.idle_seats() if self.running else []
 
     def is_idle(self, seat_id: SeatId) -> bool:
         """Whether a seat could be given a unit."""
-        return self._run.running and seat_id in self._work.balance.idle
+        return self.running and seat_id in self.book.balance.idle
 
     def wanted_seats(self) -> int:
         """How many more seats this run can feed now: two open roots each."""
-        return self._work.wanted_seats() if self._run.running else 0
+        return self.book.wanted_seats() if self.running else 0
 
     def add_seat(self, seat: Seat, now: float, *, told: bool = True) -> None:
         """Let the run use a seat; one that is there already drains no more.
 
         ``told``: people see it among the events.
         """
-        self._work.add_seat(seat, now, told=told)
+        self.book.add_seat(seat, now, told=told)
 
     def remove_seat(
         self, seat_id: SeatId, now: float, *, lost: bool = True, told: bool = True
@@ -213,16 +137,16 @@ class Coordinator:
         ``lost``: it is gone with its worker, and not only given to another run.
         ``told``: as of ``add_seat``.
         """
-        self._work.remove_seat(seat_id, now, lost=lost, told=told)
+        self.book.remove_seat(seat_id, now, lost=lost, told=told)
         self._go_on(now)
 
     def average_over(self, seconds: float) -> None:
         """Have nodes a second be an average over so long at least."""
-        self._run.meter.window_s = max(WINDOW_S, seconds)
+        self.meter.window_s = max(WINDOW_S, seconds)
 
     def drain_seat(self, seat_id: SeatId, now: float) -> None:
         """Have a seat give its unit back; it gets no other until it is added again."""
-        self._work.drain_seat(seat_id)
+        self.book.drain_seat(seat_id)
         self._go_on(now)
 
     def assign(self, seat_id: SeatId, now: float) -> Assignment | None:
@@ -230,9 +154,9 @@ class Coordinator:
 
         In the latter case a donation is asked for.
         """
-        if not self._run.running:
+        if not self.running:
             return None
-        assignment = self._work.assign(seat_id, now)
+        assignment = self.book.assign(seat_id, now)
         if assignment is None:
             self._go_on(now)
         return assignment
@@ -245,7 +169,7 @@ class Coordinator:
         If the attempt is the current one, the unit waits again with a new attempt,
         as of its last full report. ``lost``: it had been begun, as far as is known.
         """
-        self._work.unassign(unit, attempt, now, lost=lost)
+        self.book.unassign(unit, attempt, now, lost=lost)
         self._go_on(now)
 
     def lease(self, unit: UnitId, attempt: int, seat_id: SeatId, now: float) -> Lease:
@@ -255,7 +179,7 @@ class Coordinator:
 
         StaleLeaseError: the attempt is not the current one.
         """
-        return self._as_lease(self._work.lease(unit, attempt, seat_id, now))
+        return self._as_lease(self.book.lease(unit, attempt, seat_id, now))
 
     def follow(self, last: LeaseId, seat_id: SeatId, now: float) -> Order | None:
         """Grant an idle seat a unit, as the answer to its last report on another.
@@ -270,7 +194,7 @@ class Coordinator:
         assignment = self.assign(seat_id, now)
         if assignment is None:
             return None
-        lease = self._work.follow(last, assignment, now)
+        lease = self.book.follow(last, assignment, now)
         return Order(OrderKind.DROP, self.ub, next=self._as_lease(lease))
 
     def _as_lease(self, lease: LeaseRecord) -> Lease:
@@ -281,14 +205,14 @@ class Coordinator:
 
     def admit(self, lease_id: LeaseId, seq: int) -> Order | None:
         """Return None if a report is new, else the answer that it will get."""
-        lease = self._work.book.leases.get(lease_id)
+        lease = self.book.leases.get(lease_id)
         if lease is None:
             return self._over(lease_id)
         return lease.answer if seq <= lease.seq else None
 
     def _over(self, lease_id: LeaseId) -> Order:
         """Return the answer to who reports on a lease that is over."""
-        after = None if self.finished else self._work.follower(lease_id)
+        after = None if self.finished else self.book.follower(lease_id)
         following = None if after is None else self._as_lease(after)
         return Order(OrderKind.DROP, self.ub, next=following)
 
@@ -297,7 +221,7 @@ class Coordinator:
 
         StaleLeaseError: there is no such lease (any more).
         """
-        lease = self._work.book.leases.get(lease_id)
+        lease = self.book.leases.get(lease_id)
         if lease is None:
             raise StaleLeaseError(f"lease {lease_id} is gone")
         return lease.basis
@@ -324,8 +248,8 @@ class Coordinator:
         try:
             if report.best is not None:
                 evaluate_candidate(self.spec.problem, report.best, report.lease)
-                self._run.improve(report.best, f"{TREE}, lease {report.lease}", now)
-            lease = self._work.book.leases.get(report.lease)
+                self.improve(report.best, f"{TREE}, lease {report.lease}", now)
+            lease = self.book.leases.get(report.lease)
             if lease is not None:
                 if report.seq <= lease.seq and lease.answer is not None:
                     return lease.answer
@@ -334,13 +258,13 @@ class Coordinator:
             self.fail(str(error), now)
             raise
         if lease is None:
-            self._work.hear(report.lease)
+            self.book.hear(report.lease)
         self._go_on(now)
-        if lease is None or lease.id not in self._work.book.leases:
+        if lease is None or lease.id not in self.book.leases:
             return self._over(report.lease)
         lease.answer = self._answers.order(lease, now)
         if lease.answer.kind is OrderKind.DROP:
-            self._run.abandon(lease)
+            self.abandon(lease)
             self._go_on(now)
         return lease.answer
 
@@ -359,12 +283,12 @@ class Coordinator:
         full = report.full
         if report.has_roots and checked is None:
             raise ValueError(f"report {report.seq} of {lease.id} is not checked")
-        book, balance = self._work.book, self._work.balance
+        book, balance = self.book, self.book.balance
         for candidate in () if full is None else full.optima:
             # before the ledger moves: their leaves still lie below the lower bound
-            self._run.improve(candidate, f"{TREE}, lease {lease.id}", now)
+            self.improve(candidate, f"{TREE}, lease {lease.id}", now)
         book.note(lease, report, checked, now)
-        self._work.used_seats[lease.seat.id] = lease.seat.seat.engine
+        self.book.used_seats[lease.seat.id] = lease.seat.seat.engine
         lease.seat.reported = True
         donated = report.donated
         balance.reported(lease, now, donated=None if donated is None else len(donated))
@@ -379,34 +303,35 @@ class Coordinator:
         self._answers.note_full(report.n_bytes)
         lease.save = False
         self._saves.reported(lease.id)
-        self._incumbent.collect(full.optima)
+        self.incumbent.collect(full.optima)
         book.check_partition()
         if not len(full.remaining):
-            self._work.finish(lease)
+            self.book.finish(lease.unit)
         elif full.last:
-            self._work.requeue(lease.unit)
+            self.book.requeue(lease.unit)
 
     def _add_donated(
         self, lease: LeaseRecord, donated: WorkUnit, least_lb: int | None, now: float
     ) -> None:
         """Make units of what a lease gave away."""
-        self._run.donations += 1
+        self.donations += 1
         lease.seat.donations += 1
         lease.seat.donated_roots += len(donated)
-        self._run.events.add_donation(now, lease.seat.seat.label, len(donated))
+        text = f"{lease.seat.seat.label} gave {len(donated):,} roots"
+        self.events.add(now, "donation", text)
         least = lease.unit.least_lb
         if least_lb is not None:  # it covers what was donated, too
             least = max(least, least_lb)
         worth_s = now - lease.since
         portions = self._answers.portions(lease, donated, worth_s)
-        book = self._work.book
+        book = self.book
         for portion in portions:
             unit = book.make(portion, least, fresh=False, parent=lease.unit)
             unit.worth_s = worth_s / len(portions)
 
     def nudges(self) -> list[SeatId]:
         """Seats that should report at once; forgotten by this call."""
-        return self._work.take_nudges()
+        return self.book.take_nudges()
 
     def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
         """Return what a nudged seat may give at once; None: it is to report first."""
@@ -429,20 +354,20 @@ class Coordinator:
         if self.finished:
             return False
         try:
-            return self._run.improve(Candidate(value, jobs), source, now)
+            return self.improve(Candidate(value, jobs), source, now)
         except InvariantError as error:
             self.fail(str(error), now)
             raise
 
     def request_stop(self, termination: Termination, now: float) -> None:
         """End the run early, seats giving back what remains; the first reason holds."""
-        if not self._run.running:
+        if not self.running:
             return
-        self._run.state, self._run.termination = RunState.STOPPING, termination
-        self._run.events.add(now, "stop", f"stopping: {termination.value}")
+        self.state, self.termination = RunState.STOPPING, termination
+        self.events.add(now, "stop", f"stopping: {termination.value}")
         self._stop_asked = now
-        self._work.requeue_all(leased=False)
-        self._work.nudge_leased()
+        self.book.requeue_all(leased=False)
+        self.book.nudge_leased()
         self._go_on(now)
 
     def request_save(self, now: float, patience_s: float = math.inf) -> int:
@@ -451,7 +376,7 @@ class Coordinator:
         The first ones at once, the others by ``ask_on``; who does not answer is waited
         for as long as ``patience_s`` says (``Saves.request``).
         """
-        leases = self._work.book.leases
+        leases = self.book.leases
         token = self._saves.request(
             {lease.id: lease.open_roots for lease in leases.values()},
             now,
@@ -463,55 +388,50 @@ class Coordinator:
 
     def ask_on(self, token: int, now: float) -> bool:
         """Ask the next seats of a request; whether there were any."""
-        leases = self._work.book.leases
+        leases = self.book.leases
         asked = self._saves.next(token, now, leases.keys())
         for lease_id in asked:
             leases[lease_id].save = True
-            self._work.nudge(leases[lease_id].seat.id)
+            self.book.nudge(leases[lease_id].seat.id)
         return bool(asked)
 
     def save_done(self, token: int) -> bool:
         """Whether the leases of that moment have reported; see ``Saves.done``."""
-        return self._saves.done(token, self._work.book.leases.keys())
+        return self._saves.done(token, self.book.leases.keys())
 
     def fail(self, error: str, now: float) -> None:
         """Stop at once with an error; all units stay as of their last full report."""
         if self.finished:
             return
-        self._run.error = error
-        self._run.events.add(now, "error", error)
-        self._work.nudge_leased()
-        self._work.requeue_all(leased=True)
-        self._run.end(RunState.FAILED, Termination.STOPPED, now)
+        self.error = error
+        self.events.add(now, "error", error)
+        self.book.nudge_leased()
+        self.book.requeue_all(leased=True)
+        self.end(RunState.FAILED, Termination.STOPPED, now)
 
     def tick(self, now: float) -> None:
         """Look at limits and silent seats; call it about once a second."""
         if self.finished:
             return
-        self._work.expire(now, self._is_silent)
-        if self._run.running:
-            limit = limits.reached(self._run, now)
+        self.book.expire(now, self._is_silent)
+        if self.running:
+            limit = self.limit_reached(now)
             if limit is not None:
                 self.request_stop(limit, now)
         self._go_on(now)
-
-    @property
-    def nodes(self) -> int:
-        """Nodes so far, of both kinds, light reports included."""
-        return self._run.decomposed + self._run.leaves
 
     def note_lag(self, late_s: float) -> None:
         """Take note of how late the event loop is: who is late hands over less often.
 
         To be called about ten times a second.
         """
-        self._work.balance.note_lag(late_s)
+        self.book.balance.note_lag(late_s)
 
     def _is_silent(self, lease: LeaseRecord | None, heard: float, now: float) -> bool:
         """Whether a unit's seat is lost, that was last heard of then."""
-        if now - heard >= self.spec.lease_timeout_s and self._run.running:
+        if now - heard >= self.spec.lease_timeout_s and self.running:
             return True
-        if self._run.running:
+        if self.running:
             return False
         # asked to stop: what has never reported has nothing that is worth waiting for
         grace = STOP_NEW_S
@@ -521,7 +441,7 @@ class Coordinator:
 
     def note_event(self, kind: str, text: str, now: float) -> None:
         """Add to the events that people see."""
-        self._run.events.add(now, kind, text)
+        self.events.add(now, kind, text)
 
     # -- inside -----------------------------------------------------------------
 
@@ -529,18 +449,18 @@ class Coordinator:
         """After every event: end the run if it is over, else see to idle seats."""
         if self.finished:
             return
-        run, book = self._run, self._work.book
-        run.meter.note(now, run.decomposed + run.leaves)
-        if self._work.hopeless is not None:
-            self.fail(self._work.hopeless, now)
+        book = self.book
+        self.meter.note(now, self.nodes)
+        if self.book.hopeless is not None:
+            self.fail(self.book.hopeless, now)
         elif not book.units:
             try:
                 book.check_complete()
             except InvariantError as error:
                 self.fail(str(error), now)
                 raise
-            self._run.end(RunState.FINISHED, Termination.EXHAUSTED, now)
-        elif self._run.running:
-            self._work.ask_donors(now)
-        elif not book.leases and run.termination is not None:
-            self._run.end(RunState.FINISHED, run.termination, now)
+            self.end(RunState.FINISHED, Termination.EXHAUSTED, now)
+        elif self.running:
+            self.book.ask_donors(now)
+        elif not book.leases and self.termination is not None:
+            self.end(RunState.FINISHED, self.termination, now)

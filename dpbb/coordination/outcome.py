@@ -23,7 +23,7 @@ class Outcome:
     ub
         The final upper bound; see ``Order.ub``.
     lower_bound
-        No permutation costs less; see ``RunRecord.lower_bound``. When exhausted,
+        No permutation costs less; see ``Run.lower_bound``. When exhausted,
         the incumbent's value, or a given upper bound below it.
     counters
         The ledger's, exact by I4 and I5; at a stop also nodes of seats that have not

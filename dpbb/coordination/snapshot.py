@@ -136,11 +136,6 @@ class EventRecord:
     first_s: float | None = None
 
     @property
-    def told_often(self) -> bool:
-        """Whether people are to be told how often: not where the text says so."""
-        return self.count > 1 and not self.text.startswith(f"{self.count:,} seats")
-
-    @property
     def since_s(self) -> float:
         """When it was for the first time."""
         return self.seconds if self.first_s is None else self.first_s

@@ -292,7 +292,7 @@ def at(seconds: float, view: RunView) -> str:
 
 
 def _times(event: EventRecord, view: RunView) -> str:
-    if not event.told_often:
+    if event.count == 1:
         return ""
     since = at(event.since_s, view)
     return f' <span class="muted">({event.count:,} times since {since})</span>'

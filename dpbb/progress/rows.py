@@ -114,7 +114,7 @@ def format_row(
 def format_event(event: EventRecord, *, offset_s: float = 0.0, width: int = 7) -> str:
     """Return a line for something that happened, its time as in the rows."""
     text = clean(event.text)
-    if event.told_often:
+    if event.count > 1:
         since = format_seconds(event.since_s + offset_s)
         text = f"{text} ({event.count:,} times since {since})"
     return f" {format_seconds(event.seconds + offset_s):>{width}} {text}"

@@ -17,8 +17,8 @@ from distributed.utils_test import gen_cluster
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.cluster.worker import link
 from dpbb.coordination.format import to_bytes
-from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.wire import decode_order, encode_report
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.wire import decode, encode
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 from tests.cluster.support import (
@@ -47,7 +47,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 
 def leases(scheduler, run):
     hub = scheduler.extensions["dpbb"].hub
-    return len(hub.run(run.run_id).coordinator._work.book.leases)
+    return len(hub.run(run.run_id).coordinator.book.leases)
 
 
 @POSIX
@@ -139,9 +139,9 @@ async def test_partition_and_a_report_from_beyond_it(c, s, a, b):
             lease=late.lease,
             seq=late.seq + 1,
             full=False,
-            body=encode_report(late),
+            body=encode(late),
         )
-        assert decode_order(answer).kind is OrderKind.DROP
+        assert decode(Order, answer).kind is OrderKind.DROP
         outcome = await run.result()
     finally:
         link.WorkerLink.report = original
@@ -175,13 +175,13 @@ def test_worker_that_lies_ends_the_run_with_its_state_saved(lie, monkeypatch, tm
         if report.full is not None and unit != "1":
             lies.append(report.lease)
             report = replace(report, full=lie(report.full))
-        return encode_report(report)
+        return encode(report)
 
     folder = tmp_path / "run"
     with in_process_cluster(2) as (_, client):
         spec = spec_of(instance, ub, engine="reference", checkpoint=str(folder))
         with monkeypatch.context() as patch:
-            patch.setattr(link, "encode_report", lying)
+            patch.setattr(link, "encode", lying)
             run = submit(client, spec)
             with pytest.raises(InvariantError):
                 run.result()

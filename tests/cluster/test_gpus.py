@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 import dpbb
 from dpbb.cluster.local import embedded, embedded_cluster
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.coordination.book import UnitBook
+from dpbb.coordination.book import Book
 from dpbb.errors import ClusterError, OptionError
 from dpbb.result import Termination
 from tests.cluster.support import (
@@ -243,9 +243,9 @@ def test_gifts_change_no_count(monkeypatch):
     """Donations without a list of what remains, through the wire."""
     monkeypatch.setattr("dpbb.cluster.worker.exploration.GIFT_ROOTS", 0)
     gifts = []
-    give_away = UnitBook._give_away
+    give_away = Book._give_away
     monkeypatch.setattr(
-        UnitBook, "_give_away", lambda *args: (gifts.append(args[-1]), give_away(*args))
+        Book, "_give_away", lambda *args: (gifts.append(args[-1]), give_away(*args))
     )
     with (
         LocalCluster(

@@ -14,8 +14,8 @@ from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import Run
-from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.wire import decode_order, encode_report
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.wire import decode, encode
 from dpbb.errors import ClusterError, InvariantError, OptionError
 from dpbb.result import Termination
 from tests.cluster.support import (
@@ -276,19 +276,19 @@ async def test_worker_that_lies_is_found_out(c, s, a):
     from dpbb.cluster.worker import link
 
     def lying(report):
-        message = encode_report(report)
         if report.full is not None:
-            message["closed"][1] += 1
-        return message
+            full = replace(report.full, closed=report.full.closed + 1)
+            report = replace(report, full=full)
+        return encode(report)
 
-    honest, link.encode_report = link.encode_report, lying
+    honest, link.encode = link.encode, lying
     try:
         run = await submit(c, tiny_spec())
         with pytest.raises(InvariantError, match="closed"):
             await run.result()
         await run.close()
     finally:
-        link.encode_report = honest
+        link.encode = honest
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)
@@ -339,9 +339,9 @@ async def test_unknown_runs_are_answered_and_not_logged(c, s, a):
     run = await submit(c, tiny_spec())
     await run.result()
     answer = await c.scheduler.dpbb_report(
-        run_id=run.run_id, lease="x/1.1", seq=1, full=False, body={}
+        run_id=run.run_id, lease="x/1.1", seq=1, full=False, body=b""
     )
-    assert decode_order(answer).kind is OrderKind.DROP
+    assert decode(Order, answer).kind is OrderKind.DROP
     with pytest.raises(ClusterError, match="which is taken"):
         await submit(c, replace(tiny_spec(), run_id=run.run_id))
     await run.close()

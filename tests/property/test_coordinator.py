@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.messages import OrderKind
+from dpbb.coordination.wire import decode_report
 from dpbb.engines import explore_to_end
 from dpbb.errors import StaleLeaseError
 from dpbb.result import Termination
@@ -94,7 +95,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.coordinator.add_seat(seat_of(f"seat{self.n_seats}"), self.world.now)
 
     def seats(self):
-        return sorted(self.coordinator._work.seats)
+        return sorted(self.coordinator.book.seats)
 
     def tasks(self, *, started):
         return sorted(
@@ -170,7 +171,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         seat = self.pick(data, self.tasks(started=True))
         task = self.world.tasks[seat]
         asks = (task.assignment.unit, task.assignment.attempt, seat, self.world.now)
-        known = self.coordinator._work.book.leases.get(task.lease.id)
+        known = self.coordinator.book.leases.get(task.lease.id)
         if known is None or known.seq > 0:
             with pytest.raises(StaleLeaseError):
                 self.coordinator.lease(*asks)
@@ -187,9 +188,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def lose_future_again(self, data):
         """What is known to be lost changes nothing when it is lost again."""
         gone = data.draw(st.sampled_from(self.gone))
-        waiting = set(self.coordinator._work.book.waiting)
+        waiting = set(self.coordinator.book.waiting)
         self.coordinator.unassign(gone.unit, gone.attempt, self.world.now)
-        assert set(self.coordinator._work.book.waiting) == waiting
+        assert set(self.coordinator.book.waiting) == waiting
         for seat in self.seats():
             with pytest.raises(StaleLeaseError):
                 self.coordinator.lease(gone.unit, gone.attempt, seat, self.world.now)
@@ -223,12 +224,12 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def deliver_again(self, data):
         """An old message comes once more, or late and for the first time."""
         message = data.draw(st.sampled_from(self.may_arrive()))
-        current = message["lease"] in self.coordinator._work.book.leases
-        before = self.coordinator.counters, len(self.coordinator._work.book.units)
+        current = decode_report(message).lease in self.coordinator.book.leases
+        before = self.coordinator.counters, len(self.coordinator.book.units)
         order = self.world.deliver(message)
         if not current:
             assert order.kind is OrderKind.DROP
-            after = self.coordinator.counters, len(self.coordinator._work.book.units)
+            after = self.coordinator.counters, len(self.coordinator.book.units)
             assert before == after
 
     # -- steering ---------------------------------------------------------------
@@ -343,7 +344,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def check_counts(self, outcome):
         """With what is left they are those of the tree, to the last node (I4)."""
         counters, ub = outcome.counters, self.best + self.all_optima
-        for unit in self.coordinator._work.book.units.values():
+        for unit in self.coordinator.book.units.values():
             session = ENGINE.open(
                 self.problem, self.tree, None, ub=ub, all_optima=self.all_optima
             )

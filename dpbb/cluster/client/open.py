@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from distributed import Client
 from distributed.protocol import pickle
 
@@ -63,7 +62,7 @@ def submit_run(
         await ensure_plugin(client)
         message = {"blob": pickle.dumps(spec), "submitter": _submitter()}
         if saved is not None:
-            message["saved"] = wrap(np.frombuffer(saved, np.uint8))
+            message["saved"] = wrap(saved)
         with needing(client):
             opened = raised(await there.scheduler.dpbb_open(**message))
         run = Run(client, spec.run_id, make_result, page=opened["page"])

@@ -449,7 +449,7 @@ class Run:
     async def _save(self, path: str) -> None:
         target, name = await asyncio.to_thread(file_to_write, path)
         content = unwrap(await self._call("save"))
-        await asyncio.to_thread(target.write, name, [content.tobytes()])
+        await asyncio.to_thread(target.write, name, [content])
 
     async def _save_now(self) -> CheckpointSnapshot:
         return pickle.loads(await self._call("save_now"))

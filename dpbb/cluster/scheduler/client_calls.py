@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import wrap
@@ -141,7 +140,7 @@ class ClientCalls:
     async def save(self, run_id: RunId) -> Any:
         """Return an open run's state in one piece, as of now."""
         content = await self._checkpoints.content(self._open_run(run_id))
-        return wrap(np.frombuffer(content, np.uint8))
+        return wrap(content)
 
     async def save_now(self, run_id: RunId) -> bytes:
         """Write a checkpoint of an open run; return the pickled state of them."""

@@ -56,7 +56,7 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
-from dpbb.coordination.wire import decode_report, encode_lease, encode_order
+from dpbb.coordination.wire import decode_report, encode
 from dpbb.errors import ClusterError, InvariantError
 
 logger = logging.getLogger(__name__)
@@ -217,18 +217,17 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     async def lease(
         self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId
-    ) -> dict[str, Any]:
+    ) -> Any:
         """Lease a unit to the task that was pinned for it."""
-        lease = self.hub.lease(run_id, unit, attempt, seat)
-        return wrap(encode_lease(lease))
+        return wrap(encode(self.hub.lease(run_id, unit, attempt, seat)))
 
     async def report(
-        self, run_id: RunId, lease: LeaseId, seq: int, full: bool, body: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, run_id: RunId, lease: LeaseId, seq: int, full: bool, body: Any
+    ) -> Any:
         """Apply a report, checked in a thread if it is a full one."""
         run = self.hub.runs.get(run_id)
         if run is None:
-            return encode_order(Order(OrderKind.DROP, 0))
+            return encode(Order(OrderKind.DROP, 0))
         began = time.monotonic()
         try:
             if full:
@@ -240,21 +239,18 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 took_s = time.monotonic() - began
                 report = replace(report, age_s=report.age_s + took_s)
             else:
-                report, checked = decode_report(body), None
+                report, checked = decode_report(unwrap(body)), None
         except InvariantError as error:
             if run_id in self.hub.runs:
                 self.hub.fail(run_id, error)
-            return encode_order(Order(OrderKind.DROP, 0))
+            return encode(Order(OrderKind.DROP, 0))
         order = self.hub.on_report(run_id, report, checked)
         if order.kind is OrderKind.WAIT:
             try:
                 order = await asyncio.shield(self._answer_to(lease))
             finally:
                 self._answers.pop(lease, None)
-        answer: dict[str, Any] = encode_order(order)
-        if order.next is not None:
-            answer = wrap(answer)
-        return answer
+        return wrap(encode(order))
 
     # -- RPCs of clients ------------------------------------------------------------
 
@@ -272,7 +268,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         spec = await asyncio.to_thread(pickle.loads, blob)
         state = None
         if saved is not None:
-            content = unwrap(saved).tobytes()
+            content = unwrap(saved)
             state = await asyncio.to_thread(
                 from_bytes, content, "checkpoint", spec.problem
             )
@@ -411,7 +407,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
 
 def _decode_and_check(
-    body: dict[str, Any], basis: LeaseBasis | None
+    body: Any, basis: LeaseBasis | None
 ) -> tuple[Report, Checked | CheckedGift | None]:
     """Decode a report with roots, and check it unless its answer is known already."""
     report = decode_report(unwrap(body))

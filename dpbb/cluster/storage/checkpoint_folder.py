@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -22,22 +22,17 @@ from dpbb.cluster.storage.store import Folder, is_local
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.format import (
     MAX_LINE,
+    Header,
+    Roots,
+    Section,
     decode,
     decode_header,
-    encode_header,
+    encode,
+    encode_roots,
     from_bytes,
     header_length,
 )
 from dpbb.coordination.messages import RunId
-from dpbb.coordination.sections import (
-    Section,
-    UnitSection,
-    checksum,
-    encode_gifts,
-    encode_journal,
-    encode_optima,
-    encode_roots,
-)
 from dpbb.errors import CheckpointError
 from dpbb.problem import Problem
 
@@ -76,7 +71,7 @@ class _Known:
     """A unit whose section is in a file already; holds the unit, so that ids stay."""
 
     unit: SavedUnit
-    at: UnitSection
+    at: Roots
 
 
 def check_new(url: str) -> None:
@@ -175,7 +170,7 @@ class CheckpointFolder:
 
         def add(content: bytes) -> Section:
             nonlocal size
-            section = Section(part, size, len(content), checksum(content))
+            section = Section.of(content, part, size)
             chunks.append(content)
             size += len(content)
             return section
@@ -187,14 +182,10 @@ class CheckpointFolder:
             if id(unit.roots) in known
         }
         for unit, content in zip(changed, _encoded(changed), strict=True):
-            at = UnitSection(add(content), len(unit.roots))
+            at = Roots(add(content), len(unit.roots))
             now[id(unit.roots)] = _Known(unit, at)
-        sections = [
-            replace(now[id(unit.roots)].at, gifts=encode_gifts(unit, add))
-            for unit in saved.units
-        ]
-        optima = add(encode_optima(saved))
-        header = encode_header(saved, sections, optima, encode_journal(saved, add))
+        sections = [now[id(unit.roots)].at for unit in saved.units]
+        header = encode(saved, sections, add)
         self._own |= {part, name}
         self.folder.write(part, chunks)
         self._read_back(part, chunks)
@@ -258,7 +249,7 @@ class CheckpointFolder:
         """Whether checkpoints are of the run, or of one that goes on from the same."""
         for name in names:
             try:
-                found: str = _read_header(self.folder, name)["spec"]["run_id"]
+                found = _read_header(self.folder, name).run_id
             except CheckpointError:
                 continue  # a damaged one says nothing; the one before does
             return found.partition(RESUMED)[0] == run_id.partition(RESUMED)[0]
@@ -267,11 +258,8 @@ class CheckpointFolder:
     def _parts_of(self, name: str) -> set[str]:
         """Parts that a checkpoint uses; none if it is damaged."""
         try:
-            header = _read_header(self.folder, name)
-            sections = [*header["units"], header["optima"], *header["extras"].values()]
-            sections += [unit[8] for unit in header["units"] if unit[8:] and unit[8]]
-            return {str(section[0]) for section in sections}
-        except (CheckpointError, KeyError, TypeError, IndexError):
+            return _read_header(self.folder, name).files
+        except CheckpointError:
             return set()
 
 
@@ -388,7 +376,7 @@ def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint
     return decode(_read_header(folder, name), read, label, problem)
 
 
-def _read_header(folder: Folder, name: str) -> dict[str, Any]:
+def _read_header(folder: Folder, name: str) -> Header:
     label = folder.label(name)
     content = folder.read(name)
     if len(content) > header_length(content[:MAX_LINE], label):

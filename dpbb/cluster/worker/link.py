@@ -17,7 +17,7 @@ from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatControl, SeatStatus
 from dpbb.coordination.messages import Lease, Order, Report, RunId, SeatId, UnitId
-from dpbb.coordination.wire import decode_lease, decode_order, encode_report
+from dpbb.coordination.wire import decode, encode
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -52,27 +52,29 @@ class WorkerLink:
 
     def lease(self, unit: UnitId, attempt: int) -> Lease:
         """Lease the unit; StaleLeaseError when another attempt is current."""
-        return decode_lease(
+        return decode(
+            Lease,
             self.call(
                 "dpbb_lease",
                 run_id=self.run_id,
                 unit=unit,
                 attempt=attempt,
                 seat=self._seat,
-            )
+            ),
         )
 
     def report(self, report: Report) -> Order:
         """Deliver a report; sent again under its own number until it is answered."""
-        return decode_order(
+        return decode(
+            Order,
             self.call(
                 "dpbb_report",
                 run_id=self.run_id,
                 lease=report.lease,
                 seq=report.seq,
                 full=report.has_roots,
-                body=wrap(encode_report(report)),
-            )
+                body=wrap(encode(report)),
+            ),
         )
 
     def call(self, op: str, **message: Any) -> Any:

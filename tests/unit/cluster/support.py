@@ -11,13 +11,8 @@ from dpbb.cluster.scheduler.handover import PARK_S
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.wire import (
-    decode_order,
-    decode_report,
-    encode_order,
-    encode_report,
-)
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.wire import decode, decode_report, encode
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import StaleLeaseError
 from dpbb.options import TreeOptions, Tuning
@@ -121,7 +116,7 @@ class FakeLink:
 
     def report(self, report):
         self.reports.append(report)
-        report = decode_report(encode_report(report))
+        report = decode_report(encode(report))
         run = self._hub.runs.get(self._run_id)
         checked = None
         if (
@@ -134,7 +129,7 @@ class FakeLink:
         order = self._hub.on_report(self._run_id, report, checked)
         if order.kind is OrderKind.WAIT:
             order = self._wait(report.lease)
-        order = decode_order(encode_order(order))
+        order = decode(Order, encode(order))
         self.orders.append(order)
         return order
 

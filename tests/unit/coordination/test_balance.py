@@ -12,7 +12,8 @@ from dpbb.coordination.balance import (
     Balance,
     Donors,
 )
-from dpbb.coordination.book import UnitBook
+from dpbb.coordination.book import Book
+from dpbb.coordination.events import EventLog
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.units import SeatRecord
 from dpbb.result import Termination
@@ -26,7 +27,7 @@ MANY = 116
 @pytest.fixture
 def balance():
     """Return the balance of a run with many leases."""
-    book = UnitBook(spec_of(LARGE))
+    book = Book(spec_of(LARGE), EventLog(0.0), lambda: 0)
     book.leases = dict.fromkeys(range(MANY))
     return Balance(book)
 
@@ -89,8 +90,8 @@ def test_donor_is_told_at_once_what_is_wanted():
     assert gift.lease == world.tasks["a"].lease.id
     assert gift.max_roots == DONATION_ROOTS[1]
     world.report("a", donate=True)
-    assert world.coordinator._work.book.waiting
-    assert not world.coordinator._work.balance._asked
+    assert world.coordinator.book.waiting
+    assert not world.coordinator.book.balance._asked
 
 
 def test_donor_that_never_heard_of_it_is_told_with_its_next_report():
@@ -105,7 +106,7 @@ def test_gift_that_comes_twice_is_two_units():
     world.coordinator.gift_wanted("a")
     world.report("a", donate=True)
     world.report("a", donate=True)
-    assert len(world.coordinator._work.book.waiting) == 2
+    assert len(world.coordinator.book.waiting) == 2
     assert world.run().exhausted
 
 
@@ -149,11 +150,11 @@ def busy_world(monkeypatch, seats=("a", "b"), **changes):
     for _ in range(40):
         world.round(n_nodes=2)
         coordinator = world.coordinator
-        if not coordinator.idle_seats() and not coordinator._work.book.waiting:
+        if not coordinator.idle_seats() and not coordinator.book.waiting:
             break
     assert not coordinator.idle_seats()
     coordinator.nudges()
-    coordinator._work.balance._asked.clear()
+    coordinator.book.balance._asked.clear()
     return world
 
 
@@ -170,7 +171,7 @@ def test_rich_seat_gives_before_anybody_is_idle(monkeypatch):
     donors = world.coordinator.nudges()
     assert len(donors) == 1
     world.report(donors[0], donate=True)
-    assert len(world.coordinator._work.book.waiting) == 1
+    assert len(world.coordinator.book.waiting) == 1
     age(world, 2 * rules.SPARE_AGE_S)
     assert not world.coordinator.nudges()  # one that waits is enough
     assert world.run().exhausted

@@ -6,12 +6,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dpbb.coordination import dispatch
+from dpbb.coordination import book
 from dpbb.coordination.coordinator import STOP_GRACE_S
 from dpbb.coordination.ledger import check_full_report
 from dpbb.coordination.messages import OrderKind, UnitId
 from dpbb.coordination.snapshot import RunState
-from dpbb.coordination.wire import decode_report, encode_report
+from dpbb.coordination.wire import decode_report, encode
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError, StaleLeaseError
 from dpbb.options import BranchingRule, TreeOptions
@@ -54,7 +54,7 @@ def busy_world(seats=("a",), nodes=20, **changes):
 
 def fill(world):
     """Give whatever waits to new seats, which have not reported yet."""
-    while world.coordinator._work.book.waiting:
+    while world.coordinator.book.waiting:
         name = f"new{len(world.tasks)}"
         world.coordinator.add_seat(seat_of(name), world.now)
         world.assign()
@@ -62,7 +62,7 @@ def fill(world):
 
 
 def units_of(world):
-    return world.coordinator._work.book.units
+    return world.coordinator.book.units
 
 
 # -- start ----------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_permutation_of_a_stale_report_is_used():
     order = np.array(min(BEST_ORDERS))
     report = replace(report, best=Candidate(BEST, order))
     world.coordinator.remove_seat("a", world.now)
-    answer = deliver(world.coordinator, encode_report(report), world.now)
+    answer = deliver(world.coordinator, encode(report), world.now)
     assert (answer.kind, answer.ub) == (OrderKind.DROP, BEST)
     assert world.coordinator.permutation == min(BEST_ORDERS)
 
@@ -256,7 +256,7 @@ def test_lying_permutation_fails_the_run(stale):
     if stale:
         world.coordinator.remove_seat("a", world.now)
     with pytest.raises(InvariantError, match="was claimed"):
-        deliver(world.coordinator, encode_report(report), world.now)
+        deliver(world.coordinator, encode(report), world.now)
     assert "was claimed" in world.coordinator.error
 
 
@@ -280,8 +280,10 @@ def test_liar_fails_the_run_and_its_unit_stays_as_of_the_last_true_report():
     world.report("a", full=True)
     before = world.coordinator.counters
     world.tasks["a"].explore(5)
-    message = world.tasks["a"].message(full=True)
-    message["closed"] = message["closed"] + 1
+    report = decode_report(world.tasks["a"].message(full=True))
+    message = encode(
+        replace(report, full=replace(report.full, closed=report.full.closed + 1))
+    )
     with pytest.raises(InvariantError):
         deliver(world.coordinator, message, world.now)
     coordinator = world.coordinator
@@ -300,7 +302,7 @@ def test_liar_fails_the_run_and_its_unit_stays_as_of_the_last_true_report():
 def test_units_that_vanish_are_an_invariant_error():
     """Closed leaves must make up n! when nothing is open."""
     world = busy_world()
-    book = world.coordinator._work.book
+    book = world.coordinator.book
     closed = book.counters.closed.copy()
     book.counters = replace(book.counters, closed=closed - 1)
     with pytest.raises(InvariantError, match="no units are left"):
@@ -310,7 +312,7 @@ def test_units_that_vanish_are_an_invariant_error():
 
 def test_leaves_that_vanish_are_an_invariant_error():
     world = busy_world()
-    world.coordinator._work.book.open_leaves -= 1
+    world.coordinator.book.open_leaves -= 1
     with pytest.raises(InvariantError, match="720 leaves"):
         world.report("a", full=True)
 
@@ -321,7 +323,7 @@ def test_lower_bound_of_a_unit_does_not_fall():
     for least_lb in (5, 3, None):
         report = decode_report(world.tasks["a"].message(full=True))
         report = replace(report, least_lb=least_lb)
-        deliver(world.coordinator, encode_report(report), world.now)
+        deliver(world.coordinator, encode(report), world.now)
         assert world.coordinator.lower_bound == 5
 
 
@@ -330,7 +332,7 @@ def test_optimum_that_comes_without_a_best_permutation_is_an_incumbent():
     report = decode_report(world.tasks["a"].message(full=True))
     order = np.array(min(BEST_ORDERS))
     full = replace(report.full, optima=(Candidate(BEST, order),))
-    message = encode_report(replace(report, best=None, full=full))
+    message = encode(replace(report, best=None, full=full))
     assert deliver(world.coordinator, message, world.now).ub == BEST + 1
     assert world.coordinator.permutation == min(BEST_ORDERS)
     assert world.coordinator.optima_after(None, 0).permutations.tolist() == [
@@ -438,7 +440,7 @@ def test_silent_assignment_ends_as_well(heard):
 
 
 def test_unit_that_kills_every_seat_fails_the_run(monkeypatch):
-    monkeypatch.setattr(dispatch, "MAX_LOSSES", 3)
+    monkeypatch.setattr(book, "MAX_LOSSES", 3)
     world = World(spec_of(LARGE))
     for number in range(3):
         world.coordinator.add_seat(seat_of(f"s{number}"), world.now)
@@ -461,7 +463,7 @@ def test_requeued_unit_goes_first():
 
 def test_full_report_makes_good_for_losses(monkeypatch):
     """Only losses in a row are counted: a unit that moves on is not hopeless."""
-    monkeypatch.setattr(dispatch, "MAX_LOSSES", 2)
+    monkeypatch.setattr(book, "MAX_LOSSES", 2)
     world = World(spec_of(LARGE))
     for number in range(4):
         seat = f"s{number}"
@@ -524,7 +526,7 @@ def test_large_donation_makes_several_units_for_each_idle_seat():
     for name in ("b", "c"):
         world.coordinator.add_seat(seat_of(name), world.now)
     paths = [(i, j) for i in range(1, 6) for j in range(5)]
-    portions = world.coordinator._work.balance.portions
+    portions = world.coordinator.book.balance.portions
     assert len(portions(WorkUnit.from_paths(6, paths[:1]))) == 1
     assert len(portions(WorkUnit.from_paths(6, paths))) == 2
     paths = [(*path, k) for path in paths for k in range(4)]
@@ -536,7 +538,7 @@ def test_large_donation_makes_several_units_for_each_idle_seat():
 def test_seat_that_explores_for_longest_is_asked():
     world = busy_world(["a", "b", "c"])
     fill(world)
-    work = world.coordinator._work
+    work = world.coordinator.book
     for seat, since in (("a", 5), ("b", 2), ("c", 4)):
         lease = work.seats[seat].unit.lease
         lease.since = since
@@ -628,7 +630,7 @@ def test_drained_seat_gives_an_assignment_back_at_once():
     world = World(spec_of(LARGE), seats=["a"])
     world.assign()
     world.coordinator.drain_seat("a", world.now)
-    assert list(world.coordinator._work.book.waiting) == [1]
+    assert list(world.coordinator.book.waiting) == [1]
     world.start("a")
     assert not world.tasks  # it came too late
 
@@ -794,7 +796,7 @@ def test_stop_does_not_wait_for_a_seat_that_hangs():
 
 def test_stop_gives_a_seat_time_to_list_its_roots():
     world = busy_world(["a"], lease_timeout_s=1000.0)
-    (lease,) = world.coordinator._work.book.leases.values()
+    (lease,) = world.coordinator.book.leases.values()
     lease.open_roots = 1_000_000
     world.coordinator.request_stop(Termination.STOPPED, world.now)
     world.now += STOP_GRACE_S + 15
@@ -807,7 +809,7 @@ def test_stop_gives_a_seat_time_to_list_its_roots():
 
 def stop_with_many_roots(**options):
     world = busy_world(["a", "b"], **options)
-    for lease in world.coordinator._work.book.leases.values():
+    for lease in world.coordinator.book.leases.values():
         world.tasks[lease.seat.id].explore(50)
     world.coordinator.request_stop(Termination.STOPPED, world.now)
     return world
@@ -819,7 +821,7 @@ def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
     assert [world.report(seat).kind for seat in "ab"] == [OrderKind.DROP] * 2
     outcome = world.coordinator.outcome()
     assert outcome.termination is Termination.STOPPED
-    ledger = world.coordinator._work.book.counters
+    ledger = world.coordinator.book.counters
     assert outcome.counters.decomposed > ledger.decomposed
     assert world.deliver(world.mail[-1]).kind is OrderKind.DROP  # a repeated report
     again = world.coordinator.outcome().counters

@@ -71,14 +71,14 @@ def test_seats_of_a_kind_halve(world):
     world.coordinator.add_seat(seat("other"), world.now)
     world.assign()
     assert world.report("cpu").kind is OrderKind.DONATE
-    assert not world.coordinator._work.balance.mixed
+    assert not world.coordinator.book.balance.mixed
 
 
 def test_gpu_with_little_is_not_disturbed_for_a_core():
     """It ends sooner than the core would."""
     world = World(spec_of(tiny(6, slack=100)))
     world.coordinator.add_seat(seat("gpu", "cuda"), world.now)
-    world.coordinator._work.seats["gpu"].speed = 1e9
+    world.coordinator.book.seats["gpu"].speed = 1e9
     for _ in range(3):
         world.round()
     world.coordinator.add_seat(seat("cpu"), world.now)
@@ -88,9 +88,9 @@ def test_gpu_with_little_is_not_disturbed_for_a_core():
         world.tasks["gpu"].explore(1)
         assert world.report("gpu").kind is OrderKind.CONTINUE
     task = world.tasks["gpu"]
-    lease = world.coordinator._work.book.leases[task.lease.id]
+    lease = world.coordinator.book.leases[task.lease.id]
     lease.open_roots = PLENTY
-    world.coordinator._work.balance.reported(lease, world.now, donated=None)
+    world.coordinator.book.balance.reported(lease, world.now, donated=None)
     world.assign()
     assert world.coordinator.nudges() == ["gpu"]
     order = world.report("gpu")

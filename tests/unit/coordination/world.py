@@ -17,6 +17,8 @@ from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import (
     Assignment,
     FullReport,
+    Lease,
+    Order,
     OrderKind,
     Report,
     RunId,
@@ -25,14 +27,7 @@ from dpbb.coordination.messages import (
     SeatId,
 )
 from dpbb.coordination.span_map import N_CELLS, cells_of
-from dpbb.coordination.wire import (
-    decode_lease,
-    decode_order,
-    decode_report,
-    encode_lease,
-    encode_order,
-    encode_report,
-)
+from dpbb.coordination.wire import decode, decode_report, encode
 from dpbb.engines.base import Device
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import InvariantError, StaleLeaseError
@@ -90,13 +85,13 @@ def deliver(coordinator, message, now, *, follows=False):
         except InvariantError as error:
             coordinator.fail(str(error), now)
             raise
-    lease = coordinator._work.book.leases.get(report.lease)
+    lease = coordinator.book.leases.get(report.lease)
     answer = coordinator.on_report(report, checked, now)
     if order is not None:  # the UB may have fallen
         assert (order.kind, order.next) == (answer.kind, answer.next)
     if follows and lease is not None and order is None and report.ends_unit:
         answer = coordinator.follow(lease.id, lease.seat.id, now) or answer
-    return decode_order(encode_order(answer))
+    return decode(Order, encode(answer))
 
 
 @dataclass
@@ -183,7 +178,7 @@ class Task:
             given if part is None else None,
         )
         self.best = None
-        self.unanswered = encode_report(report)
+        self.unanswered = encode(report)
         return self.unanswered
 
     def donate(self):
@@ -239,7 +234,7 @@ class World:
         except StaleLeaseError:
             del self.tasks[seat]
             return
-        task.start(decode_lease(encode_lease(lease)))
+        task.start(decode(Lease, encode(lease)))
 
     def report(self, seat, **how):
         """Send the next report of a seat and deliver it; return the order."""
@@ -255,7 +250,7 @@ class World:
         """Deliver a report, and note what comes with the answer, as a shell does."""
         order = deliver(self.coordinator, message, self.now, follows=self.follows)
         if order.next is not None:
-            seat = self.coordinator._work.book.leases[order.next.id].seat.id
+            seat = self.coordinator.book.leases[order.next.id].seat.id
             self.following[seat] = Assignment(order.next.unit, order.next.attempt, seat)
         return order
 
@@ -303,8 +298,7 @@ def nothing():
 
 def check_books(coordinator):
     """Raise AssertionError unless all that is kept twice agrees (I5 by plain sums)."""
-    work = coordinator._work
-    book, balance = work.book, work.balance
+    book, balance = coordinator.book, coordinator.book.balance
     n_jobs = coordinator.spec.problem.n_jobs
     units = list(book.units.values())
     open_roots = WorkUnit.concatenate(
@@ -342,7 +336,7 @@ def check_books(coordinator):
     assert book.ahead_decomposed == sum(lease.decomposed_since_full for lease in leases)
     assert book.ahead_leaves == sum(lease.leaves_since_full for lease in leases)
     if not coordinator.finished:
-        assert balance.idle == {k: seat for k, seat in work.seats.items() if seat.idle}
+        assert balance.idle == {k: seat for k, seat in book.seats.items() if seat.idle}
     known = set(book.leases)
     assert set(balance._asked) | balance._nearly_dry <= known
     assert set(balance._donors._entries) <= known

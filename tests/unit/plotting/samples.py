@@ -9,7 +9,6 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem, schedule
 from dpbb.options import TreeOptions
 from dpbb.result import Improvement, Proof, Result, Status, Termination, Totals
 from dpbb.result.schedule import Schedule
-from dpbb.tree.counters import Counters
 from tests.intervals import unit_between
 
 INSTANCE = FlowShopInstance(
@@ -85,7 +84,7 @@ def checkpoint():
         trajectory=(Improvement(0.0, 50, "start"), Improvement(1.5, 36, "cpu")),
         optima=np.zeros((0, 4), np.uint16),
         n_optima=0,
-        counters=Counters(decomposed=1, leaves=0, closed=closed),
+        closed=closed,
         units=(
             SavedUnit(UnitId(1), parts[0], (), 35, fresh=False),
             SavedUnit(UnitId(2), parts[1], (), 31, fresh=True),

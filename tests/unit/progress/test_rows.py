@@ -155,7 +155,7 @@ def test_events_that_were_merged_are_all_told_of():
     stream = io.StringIO()
     log = EventLog(0.0)
     for number in range(40):
-        log.add(5.0 + number / 100, "seat-lost", f"gpu{number} left")
+        log.add(5.0 + number / 100, "lost", f"gpu{number} left")
     ProgressPrinter(stream).update(replace(SNAPSHOT, events=log.latest()))
     told = lines(stream)
     assert len(told) == ROWS_OF_A_KIND + 2  # and the header, and a row

@@ -140,7 +140,6 @@ def foreign(folder, **places):
     copy.write_bytes(to_bytes(saved))
     for path in (written, copy):
         header, sections = parts_of(path.read_bytes())
-        header["request"]["options"] |= places
         header["options"] |= places
         path.write_bytes(as_file(header, sections))
     return written, copy
@@ -156,7 +155,7 @@ def as_file(header, sections=b""):
     """Return a file whose checksum is that of its header."""
     body = header if isinstance(header, bytes) else json.dumps(header).encode()
     digest = hashlib.sha256(body).hexdigest()
-    return b"dpbb-checkpoint 3 %s %d\n" % (digest.encode(), len(body)) + body + sections
+    return b"dpbb-checkpoint 4 %s %d\n" % (digest.encode(), len(body)) + body + sections
 
 
 def test_no_place_is_taken_from_a_checkpoint(tmp_path):
@@ -265,7 +264,7 @@ def test_whatever_a_header_says_nothing_but_a_documented_error_comes_of_it(tmp_p
 def test_no_text_of_a_checkpoint_steers_a_terminal(tmp_path, capsys):
     _, path = foreign(tmp_path / "run")
     header, sections = parts_of(path.read_bytes())
-    places = ("spec", "instance"), ("spec", "run_id"), ("seats",), ("error",)
+    places = ("instance",), ("run_id",), ("seats",), ("error",)
     for at in places:
         evil = "x\x1b]0;y\x07\nmakespan 1"
         value = {evil: "cpu"} if at == ("seats",) else evil
@@ -281,7 +280,7 @@ def test_decomposed_nodes_are_those_that_closed_and_open_subtrees_say(tmp_path):
     header, sections = parts_of(path.read_bytes())
     for name, change in (("decomposed", 1000), ("decomposed", 1), ("leaves", 1000)):
         copy = json.loads(json.dumps(header))
-        copy["ledger"][name] += change
+        copy["totals"][name] += change
         path.write_bytes(as_file(copy, sections))
         with pytest.raises(CheckpointError, match=name):
             load_checkpoint(str(path))

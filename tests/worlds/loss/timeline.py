@@ -48,15 +48,15 @@ def read_folder(folder: Path, opened: float) -> list[Saved]:
     found = []
     for path in sorted(folder.glob("checkpoint-*.dpbb")):
         header = decode_header(path.read_bytes(), path.name)
-        totals, ledger = header["totals"], header["ledger"]
         found.append(
             Saved(
-                covered_s=totals["covered_s"],
-                taken_s=totals["seconds"],
+                covered_s=header.covered_s,
+                taken_s=header.totals.seconds,
                 durable_s=path.stat().st_ctime - opened,  # of its renaming
-                nodes=ledger["decomposed"] + ledger["leaves"],
-                n_roots=sum(unit[4] for unit in header["units"]),
-                n_bytes=path.stat().st_size + sum(unit[2] for unit in header["units"]),
+                nodes=header.totals.nodes,
+                n_roots=sum(unit.roots.n_roots for unit in header.units),
+                n_bytes=path.stat().st_size
+                + sum(unit.roots.section.length for unit in header.units),
             )
         )
     return found

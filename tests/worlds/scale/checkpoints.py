@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dpbb.cluster.storage.checkpoint_folder import LEAST_SHARE
-from dpbb.coordination.format import encode_header
-from dpbb.coordination.sections import Section, UnitSection
+from dpbb.coordination.format import Roots, Section, encode
 
 if TYPE_CHECKING:
     from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
@@ -47,8 +46,8 @@ class Encoder:
         self._sizes[part] = encoded
         self.units += encoded
         begin = time.thread_time()
-        sections = [UnitSection(EMPTY, 0)] * len(saved.units)
-        encode_header(saved, sections, EMPTY, None)
+        sections = [Roots(EMPTY, 0)] * len(saved.units)
+        encode(saved, sections, lambda content: EMPTY)
         return total_s + (time.thread_time() - begin) * factor
 
     def _usable(self, saved: Checkpoint) -> dict[int, tuple[SavedUnit, int]]:

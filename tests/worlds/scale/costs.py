@@ -19,10 +19,10 @@ import numpy as np
 
 from dpbb.cluster.rpc import unwrap, wrap
 from dpbb.cluster.scheduler.hub import Hub
+from dpbb.coordination.format import Section, encode_roots
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
-from dpbb.coordination.sections import checksum, encode_roots
-from dpbb.coordination.wire import decode_report, encode_report
+from dpbb.coordination.wire import decode_report, encode
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
@@ -219,7 +219,7 @@ class OneSeat:
         self._seq += 1
         report = Report(self.lease.id, self._seq, **parts)
         begin = time.thread_time()
-        message = wrap(encode_report(report))
+        message = wrap(encode(report))
         encoded = time.thread_time()
         coordinator = self.hub.run(self.spec.run_id).coordinator
         basis = coordinator.basis(self.lease.id)
@@ -306,7 +306,7 @@ def time_units(n_jobs: int, n_roots: int, repeat: int) -> float:
     times = []
     for _ in range(repeat):
         begin = time.thread_time()
-        checksum(encode_roots(roots))
+        Section.of(encode_roots(roots), "", 0)
         times.append(time.thread_time() - begin)
     return statistics.median(times)
 
@@ -317,9 +317,7 @@ def one_check(n_jobs: int, n_roots: int) -> Callable[[], object]:
     remaining = sample_roots(n_jobs, n_roots)
     counts = _counts(seat, remaining, remaining)
     full = FullReport(counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False)
-    message = wrap(
-        encode_report(Report(seat.lease.id, 1, **counts["report"], full=full))
-    )
+    message = wrap(encode(Report(seat.lease.id, 1, **counts["report"], full=full)))
     basis = seat.hub.run(seat.spec.run_id).coordinator.basis(seat.lease.id)
     return lambda: check_report(basis, decode_report(unwrap(message)))
 
@@ -336,7 +334,7 @@ async def _call(times: int, n_bytes: int) -> None:
     from distributed import get_worker
 
     worker: Any = get_worker()
-    body = wrap({"remaining": np.zeros(n_bytes, np.uint8)} if n_bytes else {"seq": 1})
+    body = wrap(bytes(n_bytes or 64))
     for _ in range(times):
         await worker.scheduler.dpbb_report(
             run_id="none", lease="none/1.1", seq=1, full=bool(n_bytes), body=body

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.cluster.worker.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
 from dpbb.coordination.messages import FullReport, OrderKind, Report
-from dpbb.coordination.wire import decode_lease, decode_order, encode_lease
+from dpbb.coordination.wire import decode, encode
 from dpbb.errors import StaleLeaseError
 from dpbb.tree.work_unit import WorkUnit
 from tests.worlds.scale.costs import seat_message
@@ -14,7 +14,6 @@ from tests.worlds.scale.session import SeatSession
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import Assignment, GiftWanted, Lease, Order, SeatId
-    from dpbb.coordination.wire import Message
     from dpbb.engines.base import Candidate
     from tests.worlds.scale.world import World
 
@@ -57,7 +56,7 @@ class SimulatedSeat:
             "lease", self.world.costs.rpc_s, self._leased_on_loop, self._leased
         )
 
-    def _leased_on_loop(self) -> Message | None:
+    def _leased_on_loop(self) -> bytes | None:
         world, given = self.world, self.assignment
         try:
             lease = world.hub.lease(
@@ -65,13 +64,13 @@ class SimulatedSeat:
             )
         except StaleLeaseError:
             return None
-        return encode_lease(lease)
+        return encode(lease)
 
-    def _leased(self, message: Message | None) -> None:
+    def _leased(self, message: bytes | None) -> None:
         if message is None:
             self.end()
             return
-        self._take(decode_lease(message))
+        self._take(decode(Lease, message))
 
     def _take(self, lease: Lease) -> None:
         world = self.world
@@ -218,9 +217,9 @@ class SimulatedSeat:
             lambda: world.report(self, report, self._answered),
         )
 
-    def answered(self, message: Message) -> None:
+    def answered(self, message: bytes) -> None:
         """Take an answer that was held back."""
-        self._answered(decode_order(message))
+        self._answered(decode(Order, message))
 
     def _answered(self, order: Order) -> None:
         world = self.world

@@ -26,12 +26,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, Report
-from dpbb.coordination.wire import (
-    decode_order,
-    decode_report,
-    encode_order,
-    encode_report,
-)
+from dpbb.coordination.wire import decode, decode_report, encode
 from tests.worlds.scale.checkpoints import Encoder
 from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.interpreter import Collector
@@ -54,7 +49,6 @@ if TYPE_CHECKING:
         RunSpec,
         SeatId,
     )
-    from dpbb.coordination.wire import Message
     from tests.worlds.scale.costs import Costs
     from tests.worlds.scale.physics import Drop, Physics
     from tests.worlds.scale.tree import ReplayedTree
@@ -218,7 +212,7 @@ class World:
         self, seat: SimulatedSeat, report: Report, answered: Callable[[Order], None]
     ) -> None:
         """Send a report; a full one or a donation is checked in a thread."""
-        message = encode_report(report)
+        message = encode(report)
         costs = self.costs
         if not report.has_roots:
             decoded = decode_report(message)
@@ -226,7 +220,7 @@ class World:
                 "light",
                 costs.rpc_s,
                 lambda: self._apply(seat, decoded, None),
-                lambda order: answered(decode_order(order)),
+                lambda order: answered(decode(Order, order)),
             )
             return
         ends = report.full is not None and not len(report.full.remaining)
@@ -242,8 +236,8 @@ class World:
             known = coordinator.admit(report.lease, report.seq) is not None
             return None if known else coordinator.basis(report.lease)
 
-        def reply(message: Message) -> None:
-            order = decode_order(message)
+        def reply(message: bytes) -> None:
+            order = decode(Order, message)
             if order.kind is not OrderKind.WAIT:  # else the answer is held back
                 answered(order)
 
@@ -279,7 +273,7 @@ class World:
 
     def _apply(
         self, seat: SimulatedSeat, report: Report, checked: Checked | CheckedGift | None
-    ) -> Message:
+    ) -> bytes:
         if report.ends_unit:  # its answer may be held back
             self._by_lease[report.lease] = seat
         order = self.hub.on_report(self.spec.run_id, report, checked)
@@ -287,7 +281,7 @@ class World:
             self._extra_s += self.costs.hold_s
             if self.hub.run(self.spec.run_id).is_parked(seat.id):
                 seat.parked_since = self._hub_now
-        return encode_order(order)
+        return encode(order)
 
     def _join(self, worker: str) -> None:
         self.serve(
@@ -392,7 +386,7 @@ class World:
 
     def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
         """See ``Shell``."""
-        message = encode_order(order)
+        message = encode(order)
         seat = self._by_lease.pop(lease)
         self._outbox.append((seat.answered, (message,)))
 

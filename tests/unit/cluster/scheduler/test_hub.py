@@ -46,7 +46,8 @@ def test_a_run_without_a_seat_says_why_once():
 
     def told():
         snapshot = world.hub.runs[spec.run_id].snapshot(world.clock.now)
-        return [event.text for event in snapshot.events if event.kind == "no-seat"]
+        rows = [event for event in snapshot.events if event.kind == "no-seat"]
+        return [row.text for row in rows for _ in range(row.count)]
 
     def wait():
         for _ in range(2):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 
 import numpy as np
 
+from dpbb.coordination.book import Book
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
-from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent
 from dpbb.coordination.messages import RunSpec
@@ -37,30 +37,47 @@ UNHEARD_S = 1.0
 """A seat explores less than this before its first report."""
 
 
-@dataclass(slots=True, eq=False)
-class RunRecord:
+class Run:
     """A run; see the module.
 
-    ``opened`` is when it would have been opened had it never been interrupted;
-    ``deadline``: when its time limit ends it, which counts from its last start.
+    Parameters
+    ----------
+    spec
+        What it is.
+    incumbent
+        The best schedule that is known.
+    opened
+        When it would have been opened had it never been interrupted.
+    deadline
+        When its time limit ends it, which counts from its last start.
+    now
+        The time; the run may have explored ``nodes`` before.
     """
 
-    spec: RunSpec
-    opened: float
-    deadline: float
-    incumbent: Incumbent
-    work: Dispatcher
-    events: EventLog
-    meter: RateMeter
-    state: RunState = RunState.RUNNING
-    termination: Termination | None = None
-    ended: float | None = None
-    error: str | None = None
-    donations: int = 0
-    abandoned_decomposed: int = 0  # of leases given up at a stop, beyond the ledger
-    abandoned_leaves: int = 0
-    _seats: tuple[SeatSnapshot, ...] = field(default=(), repr=False)
-    _seats_from: float = -math.inf  # when they were taken
+    def __init__(
+        self,
+        spec: RunSpec,
+        incumbent: Incumbent,
+        opened: float,
+        deadline: float,
+        now: float,
+        nodes: int,
+    ) -> None:
+        self.spec, self.incumbent = spec, incumbent
+        self.opened, self.deadline = opened, deadline
+        self.events = EventLog(opened)
+        self.book = Book(spec, self.events, lambda: incumbent.ub)
+        self.meter = RateMeter(now, nodes)
+        self.state = RunState.RUNNING
+        self.termination: Termination | None = None
+        self.ended: float | None = None
+        self.error: str | None = None
+        self.donations = 0
+        # of leases given up at a stop, beyond the ledger
+        self.abandoned_decomposed = 0
+        self.abandoned_leaves = 0
+        self._seats: tuple[SeatSnapshot, ...] = ()
+        self._seats_from = -math.inf  # when they were taken
 
     @property
     def running(self) -> bool:
@@ -73,6 +90,31 @@ class RunRecord:
         return self.ended is not None
 
     @property
+    def ub(self) -> int:
+        """Upper bound: prune LB >= ub."""
+        return self.incumbent.ub
+
+    @property
+    def value(self) -> int | None:
+        """The incumbent's cost; None when there is no permutation."""
+        return self.incumbent.value
+
+    @property
+    def permutation(self) -> tuple[int, ...] | None:
+        """The incumbent."""
+        return self.incumbent.permutation
+
+    @property
+    def counters(self) -> Counters:
+        """The ledger: what the full reports so far count for."""
+        return self.book.counters
+
+    @property
+    def open_units(self) -> int:
+        """Units that are not finished, wherever they are."""
+        return len(self.book.units)
+
+    @property
     def lower_bound(self) -> int:
         """A value that no permutation costs less than.
 
@@ -82,7 +124,7 @@ class RunRecord:
         open. Depth-first search leaves roots near the top open for long, so this
         rises late and in leaps. What was proved before the run counts, too.
         """
-        units = self.work.book.units.values()
+        units = self.book.units.values()
         best = self.incumbent.optimum_if_exhausted
         least = min([best, *(max(one.least_lb, one.shown_lb) for one in units)])
         proved = self.spec.proved_bound
@@ -96,20 +138,25 @@ class RunRecord:
     @property
     def decomposed(self) -> int:
         """Decomposed nodes, light reports included."""
-        book = self.work.book
+        book = self.book
         ahead = book.ahead_decomposed + self.abandoned_decomposed
         return max(0, book.counters.decomposed + ahead)
 
     @property
     def leaves(self) -> int:
         """Leaves, light reports included."""
-        book = self.work.book
+        book = self.book
         return book.counters.leaves + book.ahead_leaves + self.abandoned_leaves
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of both kinds, light reports included."""
+        return self.decomposed + self.leaves
 
     @property
     def explored(self) -> Counters:
         """The ledger's counters and the nodes of leases that were given up."""
-        ledger = self.work.book.counters
+        ledger = self.book.counters
         return Counters(
             ledger.decomposed + self.abandoned_decomposed,
             ledger.leaves + self.abandoned_leaves,
@@ -121,7 +168,7 @@ class RunRecord:
 
         ``nodes``: those to be named; None: all, light reports included.
         """
-        book = self.work.book
+        book = self.book
         leases = book.leases.values()
         gpus = [one for one in leases if one.seat.seat.device.kind == "cuda"]
         used = [book.energy_j, *(lease.energy_j for lease in leases)]
@@ -135,12 +182,33 @@ class RunRecord:
             energy_j=sum(known) if known else None,
             units=book.made,
             donations=self.donations,
-            requeues=self.work.requeues,
+            requeues=self.book.requeues,
         )
 
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
         return (now if self.ended is None else self.ended) - self.opened
+
+    def limit_reached(self, now: float) -> Termination | None:
+        """Return the limit that ends the run now, if one does.
+
+        Of time, nodes or the gap; or the bound that proves its incumbent.
+        """
+        spec, options = self.spec, self.spec.options
+        if now >= self.deadline:
+            return Termination.TIME_LIMIT
+        if options.node_limit is not None and self.decomposed >= options.node_limit:
+            return Termination.NODE_LIMIT
+        if spec.root_bound is not None:
+            value = self.incumbent.value
+            if value is not None and value <= spec.root_bound:
+                return Termination.ROOT_BOUND
+        if options.gap_limit is not None:  # else not asked for: it looks at every unit
+            gap = self.gap
+            # at 0 nothing is left but to prune the open roots: let them be exhausted
+            if gap is not None and 0 < gap <= options.gap_limit:
+                return Termination.GAP_LIMIT
+        return None
 
     def improve(self, candidate: Candidate, source: str, now: float) -> bool:
         """Take an evaluated candidate if it is better than the incumbent.
@@ -159,8 +227,8 @@ class RunRecord:
         self.incumbent.improve(
             candidate.value, candidate.permutation, source, now - self.opened
         )
-        if self.work.book.journal is not None:
-            self.work.book.journal.pruned_at(self.incumbent.ub, self.incumbent.origin)
+        if self.book.journal is not None:
+            self.book.journal.pruned_at(self.incumbent.ub, self.incumbent.origin)
         self.events.add(now, "incumbent", f"{candidate.value} by {source}")
         return True
 
@@ -168,8 +236,8 @@ class RunRecord:
         """End a lease without a list of what remains; its nodes were explored."""
         self.abandoned_decomposed += lease.decomposed_since_full
         self.abandoned_leaves += lease.leaves_since_full
-        self.work.book.count_nodes(lease, lease.nodes_since_full)
-        self.work.requeue(lease.unit)
+        self.book.count_nodes(lease, lease.nodes_since_full)
+        self.book.requeue(lease.unit)
 
     def end(self, state: RunState, termination: Termination, now: float) -> None:
         """Take note that the run is over."""
@@ -178,7 +246,7 @@ class RunRecord:
 
     def snapshot(self, now: float) -> Snapshot:
         """Return the run as it is now, for people and programs."""
-        book, incumbent = self.work.book, self.incumbent
+        book, incumbent = self.book, self.incumbent
         until = now if self.ended is None else self.ended
         totals = self.totals(now)
         # what people were told before the tree, whose own bound may be the weaker one
@@ -207,7 +275,7 @@ class RunRecord:
             termination=None if self.termination is None else self.termination.value,
             error=self.error,
             closed=tuple(book.counters.closed.tolist()),
-            seats_lost=self.work.seats_lost,
+            seats_lost=self.book.seats_lost,
             engine_nodes=tuple(book.engine_nodes.items()),
             objective=objective_of(self.spec.problem),
             waits_for=self._compiling(now),
@@ -216,7 +284,7 @@ class RunRecord:
 
     def checkpoint(self, now: float) -> Checkpoint:
         """Return the state that the run can go on from; copies references only."""
-        book, incumbent = self.work.book, self.incumbent
+        book, incumbent = self.book, self.incumbent
         leases = list(book.leases.values())
         journal = book.journal
         if journal is not None:
@@ -232,11 +300,11 @@ class RunRecord:
             optima=nothing if optima is None else optima.permutations,
             n_optima=incumbent.n_optima,
             first_optimum=0 if optima is None else optima.first,
-            counters=book.counters,
+            closed=book.counters.closed,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
             totals=self.totals(now, book.counters),
             covered_s=self.seconds(min([now, *(_safe_at(x, now) for x in leases)])),
-            seats=dict(self.work.used_seats),
+            seats=dict(self.book.used_seats),
             error=self.error,
             journal=journal,
             left_s=max(0.0, self.deadline - now) if self.deadline < math.inf else None,
@@ -244,7 +312,7 @@ class RunRecord:
 
     def outcome(self) -> Outcome:
         """Return what the run came to; raises ValueError while it goes on."""
-        book, incumbent = self.work.book, self.incumbent
+        book, incumbent = self.book, self.incumbent
         if self.ended is None or self.termination is None:
             raise ValueError(f"expected run {self.spec.run_id} to be over, it goes on")
         exhausted = self.error is None and not book.units
@@ -260,8 +328,8 @@ class RunRecord:
             counters=self.explored,
             trajectory=tuple(incumbent.trajectory),
             totals=self.totals(self.ended, self.explored),
-            seats=tuple(self.work.used_seats),
-            engines=tuple(dict.fromkeys(self.work.used_seats.values())),
+            seats=tuple(self.book.used_seats),
+            engines=tuple(dict.fromkeys(self.book.used_seats.values())),
             optima=incumbent.optima() if self.spec.options.all_optima else None,
             n_optima=incumbent.n_optima,
             error=self.error,
@@ -277,7 +345,7 @@ class RunRecord:
         if not self.running:
             return ""
         begun = []
-        for seat in self.work.seats.values():
+        for seat in self.book.seats.values():
             if seat.reported:
                 return ""
             if seat.unit is not None:
@@ -292,7 +360,7 @@ class RunRecord:
 
         At 4,096 seats making them takes 20 ms of the scheduler's event loop.
         """
-        records = self.work.seats.values()
+        records = self.book.seats.values()
         few = len(records) <= MANY_SEATS or len(records) != len(self._seats)
         if few or self.finished or now - self._seats_from >= SEATS_AGE_S:
             self._seats = tuple(record.snapshot(self.opened) for record in records)

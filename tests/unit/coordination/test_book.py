@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.wire import decode_order, encode_order
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.wire import decode, encode
 from dpbb.errors import StaleLeaseError
 from dpbb.result import Termination
 from tests.oracle import naive_tree
@@ -39,11 +39,11 @@ def world_about_to_end(seats=("a",), **changes):
 
 
 def waiting(world):
-    return list(world.coordinator._work.book.waiting)
+    return list(world.coordinator.book.waiting)
 
 
 def lease_of(world, seat):
-    unit = world.coordinator._work.seats[seat].unit
+    unit = world.coordinator.book.seats[seat].unit
     return None if unit is None else unit.lease
 
 
@@ -58,7 +58,7 @@ def test_next_unit_comes_with_the_answer_to_the_last_report():
     assert lease_of(world, "a").id == order.next.id
     assert not world.coordinator.idle_seats()
     check_books(world.coordinator)
-    assert decode_order(encode_order(order)) == order
+    assert decode(Order, encode(order)) == order
 
 
 def test_nothing_comes_unless_the_shell_says_so():
@@ -86,7 +86,7 @@ def test_repeated_report_gets_the_same_lease_again():
     again = world.deliver(message)
     assert again.next.id == first.next.id
     assert again.next.roots == first.next.roots
-    assert len(world.coordinator._work.book.leases) == 1
+    assert len(world.coordinator.book.leases) == 1
 
 
 def test_repeated_report_gets_no_lease_that_has_been_reported_on():
@@ -131,7 +131,7 @@ def test_lost_seat_loses_what_it_holds_and_no_more():
     world.coordinator.remove_seat("a", world.now)
     assert order.next.unit in waiting(world)
     assert lease_of(world, "b").id == held
-    assert not world.coordinator._work._followers
+    assert not world.coordinator.book._followers
     check_books(world.coordinator)
 
 
@@ -163,7 +163,7 @@ def test_memory_is_one_lease_a_seat():
     world = World(spec_of(LARGE), ("a", "b"), follows=True)
     while not world.coordinator.finished:
         world.round(n_nodes=3)
-        assert len(world.coordinator._work._followers) <= 2
+        assert len(world.coordinator.book._followers) <= 2
 
 
 @pytest.mark.parametrize("seats", [("a",), ("a", "b", "c3"), tuple("abcdefgh")])

@@ -1,16 +1,24 @@
 """What a run looks like at any time."""
 
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
-from dpbb.coordination import run_record
-from dpbb.coordination.run_record import WINDOW_S, RateMeter
+from dpbb.coordination import run
+from dpbb.coordination.run import WINDOW_S, RateMeter, Run
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination
 from tests.oracle import best_orders
-from tests.unit.coordination.world import World, optimum, seat_of, spec_of, tiny
+from tests.unit.coordination.world import (
+    WeakFlowShop,
+    World,
+    optimum,
+    seat_of,
+    spec_of,
+    tiny,
+)
 
 LARGE = tiny(6, slack=100)  # nothing is pruned
 
@@ -130,11 +138,11 @@ def test_nodes_of_the_engines_stay_when_a_stop_takes_a_lease_away(monkeypatch):
 def test_explored_is_0_and_1_only_where_it_is_that():
     """Of the permutations of 500 jobs a float can not tell what is closed from none."""
     whole = 10**1134
-    assert run_record._share(0, whole) == 0.0
-    assert 0.0 < run_record._share(1, whole) < 1e-300
-    assert run_record._share(whole // 2, whole) == 0.5
-    assert 0.99 < run_record._share(whole - 1, whole) < 1.0
-    assert run_record._share(whole, whole) == 1.0
+    assert run._share(0, whole) == 0.0
+    assert 0.0 < run._share(1, whole) < 1e-300
+    assert run._share(whole // 2, whole) == 0.5
+    assert 0.99 < run._share(whole - 1, whole) < 1.0
+    assert run._share(whole, whole) == 1.0
 
 
 def test_seats_that_are_lost_are_told_from_those_that_are_given_up():
@@ -185,7 +193,7 @@ def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
 
 def test_seats_of_a_large_run_are_shown_a_moment_late(monkeypatch):
     """New ones at once; what the old ones do at the latest after two seconds."""
-    monkeypatch.setattr("dpbb.coordination.run_record.MANY_SEATS", 2)
+    monkeypatch.setattr("dpbb.coordination.run.MANY_SEATS", 2)
     world = World(spec_of(tiny()), ["a", "b", "c"])
     coordinator = world.coordinator
     assert not any(seat.busy for seat in coordinator.snapshot(world.now).seats)
@@ -241,3 +249,62 @@ def test_rate_is_not_negative_when_nodes_are_lost():
     meter.note(7.0, 400)
     meter.note(13.0, 300)
     assert meter.rate(13.5, 200) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("limits", "termination"),
+    [
+        ({"time_limit_s": 3.0}, Termination.TIME_LIMIT),
+        ({"node_limit": 20}, Termination.NODE_LIMIT),
+        ({"gap_limit": 1.0}, Termination.GAP_LIMIT),
+    ],
+)
+def test_limit_stops_the_run(limits, termination):
+    world = World(spec_of(tiny(6, slack=100), **limits), seats=["a", "b"])
+    for _ in range(10):
+        world.round(n_nodes=5, seconds=0.5)
+    assert world.coordinator.finished
+    outcome = world.coordinator.outcome()
+    assert (outcome.termination, outcome.exhausted) == (termination, False)
+    assert outcome.counters.decomposed > 0
+    assert outcome.lower_bound <= optimum(tiny(6))
+    assert outcome.totals.seconds <= 5.0
+
+
+def test_an_incumbent_with_the_bound_of_the_root_ends_the_run():
+    problem = tiny(6)
+    best = optimum(problem)
+    for bound, termination in (
+        (best, Termination.ROOT_BOUND),
+        (best - 1, Termination.EXHAUSTED),
+    ):
+        world = World(spec_of(tiny(6, slack=100), root_bound=bound), seats=["a", "b"])
+        outcome = world.run()
+        assert outcome.termination is termination
+        assert outcome.value == best
+        assert outcome.exhausted == (termination is Termination.EXHAUSTED)
+
+
+def test_gap_of_zero_is_no_limit():
+    """All open roots can be pruned then: the proof is at hand."""
+    problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same
+    spec = spec_of(problem, permutation=(0, 1, 2), gap_limit=0.5)
+    world = World(spec, seats=["a"])
+    assert world.coordinator.snapshot(world.now).gap == 0.0
+    world.coordinator.tick(world.now)
+    assert world.run().termination is Termination.EXHAUSTED
+
+
+def test_a_limit_holds_from_its_value_on():
+    """Time counts from the start or the resume, nodes from the run's first start."""
+    spec = spec_of(tiny(3), node_limit=10, gap_limit=0.1)
+
+    def at(decomposed, gap):
+        return SimpleNamespace(
+            spec=spec, deadline=105.0, decomposed=decomposed, gap=gap
+        )
+
+    assert Run.limit_reached(at(9, 0.11), 104.9) is None
+    assert Run.limit_reached(at(9, 0.11), 105.0) is Termination.TIME_LIMIT
+    assert Run.limit_reached(at(10, None), 104.9) is Termination.NODE_LIMIT
+    assert Run.limit_reached(at(9, 0.1), 104.9) is Termination.GAP_LIMIT
