@@ -14,12 +14,9 @@ What is in here is pure arithmetic: ``dpbb.solving.exploring`` explores the tree
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.options import kinds
 from dpbb.result import ProvedBound, Totals
 
 FACTOR = 8.0
@@ -134,38 +131,3 @@ class Below:
             decomposed=snapshot.decomposed + self.earlier.decomposed,
             leaves=snapshot.leaves + self.earlier.leaves,
         )
-
-    def to_request(self) -> dict[str, Any]:
-        """Return what ``of_request`` takes; only values that JSON has."""
-        return {
-            "step": asdict(self.step),
-            "bounds": [[one.seconds, one.value, one.decomposed] for one in self.bounds],
-            "earlier": asdict(self.earlier),
-        }
-
-    @classmethod
-    def of_request(cls, request: Mapping[str, Any]) -> Below | None:
-        """Return what a run's request says; None: it is no tree from below.
-
-        OptionError: it is not from ``to_request``.
-        """
-        if request.get("step") is None:
-            return None
-        bounds = kinds.plain(list).check(request.get("bounds", []), "bounds")
-        return cls(
-            kinds.record(Step).check(request["step"], "step"),
-            tuple(kinds.record(ProvedBound).check(one, "bounds") for one in bounds),
-            earlier_of(request),
-        )
-
-
-def earlier_of(request: Mapping[str, Any]) -> Totals:
-    """Return the sums that a run's request has; nothing where no call opened it.
-
-    OptionError: what it has are no such sums.
-    """
-    found = request.get("earlier")
-    if found is None:
-        return NOTHING
-    made: Totals = kinds.record(Totals).check(found, "earlier")
-    return made

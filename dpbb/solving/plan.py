@@ -7,29 +7,44 @@ options are decided before anything is explored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+import msgspec
 
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
-from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning, kinds
+from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning
 from dpbb.problem import Problem
-from dpbb.result import Improvement, ProvedBound, Result, Status, Termination
-from dpbb.solving.from_below import Below
+from dpbb.result import Improvement, ProvedBound, Result, Status, Termination, Totals
+from dpbb.solving.from_below import NOTHING, Below, Step
 from dpbb.tree.branching import tree_of
 
-_COST = kinds.whole(-kinds.LARGEST)
-_REQUEST = {
-    "seconds": kinds.plain(float),
-    "root_bound": _COST,
-    "makespan": kinds.optional(_COST),
-    "permutation": kinds.optional(kinds.permutation()),
-}
-"""What a request has of a plan as it is."""
+
+class Kept(msgspec.Struct):
+    """What a run keeps of its plan, for whoever makes its result or goes on from it."""
+
+    options: dict[str, Any] = {}
+    seconds: float = 0.0  # before the run was opened
+    root_bound: int = 0
+    makespan: int | None = None
+    permutation: tuple[int, ...] | None = None
+    trajectory: tuple[tuple[float, int, str], ...] = ()
+    step: Step | None = None  # from below, as the next two
+    bounds: tuple[tuple[float, int, int], ...] = ()
+    earlier: Totals = NOTHING
+
+
+def kept_of(request: Mapping[str, Any]) -> Kept:
+    """Return what a run keeps of its plan; OptionError: it is not from ``Plan``."""
+    try:
+        return msgspec.convert(request, Kept)
+    except msgspec.ValidationError as error:
+        raise OptionError(f"request: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,17 +229,20 @@ class Plan:
         options = {name: given[name] for name, row in OPTIONS.items() if not row.client}
         if self.options.certificate is not None:  # for those who attach elsewhere
             options["certificate"] = str(Path(self.options.certificate).absolute())
-        return {
-            "options": options,
-            "seconds": now - self.began,
-            "root_bound": self.root_bound,
-            "makespan": self.makespan,
-            "permutation": self.permutation,
-            "trajectory": [
-                [step.seconds, step.value, step.source] for step in self.trajectory
-            ],
-            **({} if self.below is None else self.below.to_request()),
-        }
+        below = self.below
+        kept = Kept(
+            options=options,
+            seconds=now - self.began,
+            root_bound=self.root_bound,
+            makespan=self.makespan,
+            permutation=self.permutation,
+            trajectory=tuple(map(astuple, self.trajectory)),
+            step=None if below is None else below.step,
+            bounds=tuple(map(astuple, self.bounds)),
+            earlier=NOTHING if below is None else below.earlier,
+        )
+        found: dict[str, Any] = msgspec.to_builtins(kept)
+        return found
 
     @classmethod
     def from_request(
@@ -250,19 +268,21 @@ class Plan:
         OptionError
             It is not from ``to_request``.
         """
-        if options is None:
-            options = SolveOptions.from_mapping(request["options"])
-        known = {n: kind.check(request.get(n), n) for n, kind in _REQUEST.items()}
-        steps = kinds.plain(list).check(request.get("trajectory", []), "trajectory")
-        improvement = kinds.record(Improvement)
+        kept = kept_of(request)
+        below = None
+        if kept.step is not None:
+            bounds = tuple(ProvedBound(*one) for one in kept.bounds)
+            below = Below(kept.step, bounds, kept.earlier)
         return cls(
             problem=problem,
             name=name,
-            options=options,
-            began=opened - known.pop("seconds"),
-            **known,
-            trajectory=tuple(improvement.check(one, "trajectory") for one in steps),
-            below=Below.of_request(request),
+            options=options or SolveOptions.from_mapping(kept.options),
+            began=opened - kept.seconds,
+            root_bound=kept.root_bound,
+            makespan=kept.makespan,
+            permutation=kept.permutation,
+            trajectory=tuple(Improvement(*one) for one in kept.trajectory),
+            below=below,
         )
 
     def after(self, outcome: Outcome, result: Result) -> Plan | None:

@@ -25,8 +25,7 @@ from dpbb.solving.arguments import (
     shown_by,
     style_of,
 )
-from dpbb.solving.from_below import earlier_of
-from dpbb.solving.plan import Plan
+from dpbb.solving.plan import Plan, kept_of
 from dpbb.text.files import check_writable
 
 
@@ -132,20 +131,19 @@ def options_before(saved: Checkpoint) -> SolveOptions:
 
 def seconds_of(saved: Checkpoint) -> float:
     """Return the seconds of all trees so far, and of the heuristics before them."""
-    before: float = saved.spec.request.get("seconds", 0.0)
-    return before + saved.totals.seconds
+    return kept_of(saved.spec.request).seconds + saved.totals.seconds
 
 
 def totals_of(saved: Checkpoint) -> Totals:
     """Return what the call took so far: all its trees, and the heuristics before."""
-    totals = earlier_of(saved.spec.request).plus(saved.totals)
+    totals = kept_of(saved.spec.request).earlier.plus(saved.totals)
     return replace(totals, seconds=seconds_of(saved))
 
 
 def strategy_before(saved: Checkpoint) -> Strategy:
     """Return what a run goes on as: one tree, or one of those from below."""
-    below = saved.spec.request.get("step") is not None
-    return Strategy.FROM_BELOW if below else Strategy.INCUMBENT
+    is_one = kept_of(saved.spec.request).step is None
+    return Strategy.INCUMBENT if is_one else Strategy.FROM_BELOW
 
 
 def _of_tree(options: SolveOptions) -> dict[str, Any]:
