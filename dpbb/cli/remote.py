@@ -33,7 +33,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 def address_of(given: str | None) -> str:
     """Return the scheduler's address: as given, or see ``which_cluster``."""
     named = kinds.optional(kinds.address()).check(given, "--scheduler")
-    address = which_cluster(scheduler=named).address
+    address = named or which_cluster().address
     if address is None:
         raise OptionError(
             f"--scheduler: expected the address of a Dask scheduler, got none, nor one "

@@ -115,14 +115,15 @@ def run(args: argparse.Namespace) -> int:
         seed = kinds.whole(0).parse(seed, "--seed")
     with ExitStack() as stack:
         elsewhere = None
-        which = which_cluster(scheduler=args.scheduler)
-        if which.address is not None and (args.all or args.finer):
+        which = which_cluster() if args.scheduler is None else None
+        address = args.scheduler if which is None else which.address
+        if address is not None and (args.all or args.finer):
             from dpbb.cluster.client.connect import connect
             from dpbb.cluster.client.verification import explore_on
 
-            if which.why:
+            if which is not None:
                 print(f"cluster {which}", file=sys.stderr)
-            client = stack.enter_context(connect(which.address))
+            client = stack.enter_context(connect(address))
             elsewhere = partial(explore_on, client, args.engine)
         found = verify(
             args.certificate,

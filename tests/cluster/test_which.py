@@ -43,16 +43,16 @@ def solved(**how):
 
 def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeypatch):
     first, second = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2"
-    assert which_cluster().is_one is False
+    assert which_cluster().address is None
     monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", second)
     assert str(which_cluster()) == f"{second}: ${VARIABLES[1]}"
     monkeypatch.setenv("DPBB_SCHEDULER", first)
     assert str(which_cluster()) == f"{first}: ${VARIABLES[0]}"
-    assert which_cluster(scheduler=second).address == second
-    assert which_cluster(scheduler=second).why == ""
+    _, options, line = placed(None, SolveOptions(scheduler=second))
+    assert (options.scheduler, line) == (second, "")
     with in_process_cluster() as (cluster, client):
         assert which_cluster().address == first  # it is not Dask's current one
-        assert which_cluster(client).client is client
+        assert placed(client, SolveOptions())[0] is client
         with client.as_current():
             found = which_cluster()
             assert (found.client, found.address) == (client, cluster.scheduler_address)

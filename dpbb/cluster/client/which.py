@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions, kinds
@@ -19,20 +18,17 @@ from dpbb.options import SolveOptions, kinds
 VARIABLES = ("DPBB_SCHEDULER", "DASK_SCHEDULER_ADDRESS")
 
 
-@dataclass(frozen=True, slots=True)
-class Which:
-    """The cluster to use.
+class Which(NamedTuple):
+    """The cluster of a call that names none.
 
     Attributes
     ----------
-    client
-        Of it, if there is one already.
-    scheduler
-        Its address, if there is no client; None: no cluster is named.
+    client, scheduler
+        Of it: a client, or else an address; both None: there is none.
     why
-        Who named it, where the call did not; or why none is used. Empty: neither.
+        Who named it, or why none is used. Empty: nobody did.
     in_task
-        Whether this is a task on a Dask worker, and the call names no cluster.
+        Whether this is a task on a Dask worker.
     """
 
     client: Any = None
@@ -46,44 +42,25 @@ class Which:
         there = getattr(self.client, "scheduler", None)
         return self.scheduler if there is None else str(there.address)
 
-    @property
-    def is_one(self) -> bool:
-        """Whether there is a cluster."""
-        return self.client is not None or self.scheduler is not None
-
     def __str__(self) -> str:
         return f"{self.address or 'none'}: {self.why}"
 
 
-def which_cluster(client: Any = None, scheduler: str | None = None) -> Which:
-    """Decide which cluster a call uses; see the module.
+def which_cluster() -> Which:
+    """Decide which cluster a call uses that names none; see the module.
 
-    Parameters
-    ----------
-    client, scheduler
-        What the call names, if it does.
-
-    Raises
-    ------
-    OptionError
-        A variable holds no address of a scheduler.
+    OptionError: a variable holds no address of a scheduler.
     """
-    if client is not None or scheduler is not None:
-        return Which(client, scheduler)
     if _in_task():
-        return Which(
-            why="this process, as a Dask task; client=... of distributed.worker_client "
-            "uses the task's cluster",
-            in_task=True,
-        )
+        why = "this process, as a Dask task; client=... of distributed.worker_client "
+        return Which(why=f"{why}uses the task's cluster", in_task=True)
     current = _current_client()
     if current is not None and not current.asynchronous:
         return Which(current, why="Dask's current client")
     for name in VARIABLES:
         if address := os.environ.get(name):
-            return Which(
-                scheduler=kinds.address().check(address, f"${name}"), why=f"${name}"
-            )
+            checked = kinds.address().check(address, f"${name}")
+            return Which(scheduler=checked, why=f"${name}")
     if current is not None:
         return Which(why="Dask's current client is asynchronous, so it is to be given")
     return Which()
@@ -108,10 +85,11 @@ def placed(client: Any, options: SolveOptions) -> tuple[Any, SolveOptions, str]:
 
     OptionError: within a Dask task an option needs a cluster.
     """
-    named = client is not None or options.scheduler is not None
-    which = which_cluster(client, options.scheduler)
-    if named or not which.why:
+    if client is not None or options.scheduler is not None:
         return client, options, ""
+    which = which_cluster()
+    if not which.why:
+        return None, options, ""
     if options.workers is not None:
         own = "none" if options.workers == 0 else "one of its own"
         return None, options, f"cluster {own}, as workers is given; else {which}"
