@@ -213,12 +213,15 @@ async def _open(
         before = plan.saved.spec.run_id
     now = time.monotonic()
     spec = plan.spec(now, engine, None if before is None else resumed_id(before))
-    tree = Tree(plan, spec, plan.opened(now))
-    progress.offset_s = tree.opened - plan.began
+    if progress.part_of:
+        request = {**spec.request, "part_of": dict(progress.part_of)}
+        spec = replace(spec, request=request)
     folder = spec.options.checkpoint
     if folder is not None and call.has_own_cluster and "://" not in folder:
         folder = os.path.abspath(os.path.expanduser(folder))
         spec = replace(spec, options=replace(spec.options, checkpoint=folder))
+    tree = Tree(plan, spec, plan.opened(now))
+    progress.offset_s = tree.opened - plan.began
     first = plan.below is None or plan.below.step.number == 1 or plan.saved is not None
     if folder is not None and first:
         progress.note(f"checkpoints {folder}")
@@ -228,7 +231,6 @@ async def _open(
         write_certificate(call, result)
         return result
 
-    tree = replace(tree, spec=spec)
     run = await _value(cluster, cluster.open(tree, make_result))
     if run.dashboard is not None and first:
         progress.note(f"dashboard {run.dashboard}")
