@@ -213,9 +213,6 @@ async def _open(
         before = plan.saved.spec.run_id
     now = time.monotonic()
     spec = plan.spec(now, engine, None if before is None else resumed_id(before))
-    if progress.part_of:
-        request = {**spec.request, "part_of": dict(progress.part_of)}
-        spec = replace(spec, request=request)
     folder = spec.options.checkpoint
     if folder is not None and call.has_own_cluster and "://" not in folder:
         folder = os.path.abspath(os.path.expanduser(folder))
