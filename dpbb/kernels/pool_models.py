@@ -64,12 +64,7 @@ class PoolModel(Protocol):
         """Tightened bounds of nodes; what is below ``ub`` is exact."""
 
     def on_device(
-        self,
-        device: int,
-        *,
-        nodes: bool,
-        placement: str | None = None,
-        block_size: int | None = None,
+        self, device: int, *, nodes: bool, block_size: int | None = None
     ) -> OnDevice:
         """Return what bounds on a CUDA device.
 
@@ -77,8 +72,8 @@ class PoolModel(Protocol):
         ----------
         nodes
             Children are bounded there, else parents are branched on.
-        placement, block_size
-            See ``dpbb.engines.pool.settings``.
+        block_size
+            Threads of a block; None: the kernels' own.
 
         Raises
         ------

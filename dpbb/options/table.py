@@ -87,14 +87,6 @@ class Offload(StrEnum):
     NODES = "nodes"  # children, a thread each, as in the founding papers
 
 
-class Placement(StrEnum):
-    """Where the tables of the two-machine bound are on a GPU."""
-
-    GLOBAL = "global"  # all in global memory
-    TABLES = "tables"  # times and Johnson's orders in shared memory
-    ALL = "all"  # lags and pairs, too
-
-
 class Verbosity(StrEnum):
     """How much a solve says while it runs."""
 
@@ -234,12 +226,6 @@ class Tuning:
         kinds.optional(kinds.choice(Offload), "parents"),
         "engine pool, GPU: parents, which are branched on there, or nodes, a thread "
         "each, as in the founding papers",
-    )
-    placement: Placement | None = _tuning(
-        None,
-        kinds.optional(kinds.choice(Placement), "automatic"),
-        "engine pool, GPU: tables in global memory, times and Johnson's orders in "
-        "shared memory, or all in shared memory",
     )
     heuristic_threads: int | None = _tuning(
         None,

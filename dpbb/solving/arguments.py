@@ -174,7 +174,7 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
 
 
 OF_ENGINES = (
-    (("pool",), ("pool_size", "selection", "offload", "placement")),
+    (("pool",), ("pool_size", "selection", "offload")),
     (("gpu", "auto"), ("explorers", "block_size", "balance")),
 )
 """Engines, and the options that no others look at."""

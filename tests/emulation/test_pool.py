@@ -6,7 +6,8 @@ import pytest
 from dpbb.engines.base import Device
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.settings import PoolSettings
-from dpbb.options import BranchingRule, Offload, Placement, TreeOptions
+from dpbb.flowshop.models import pool_cuda
+from dpbb.options import BranchingRule, Offload, TreeOptions
 from tests.unit.engines.pool.test_session import counted_by, reference, shop
 
 pytestmark = pytest.mark.timeout(600)
@@ -40,11 +41,11 @@ def test_parents(rule, bound):
 
 
 @pytest.mark.parametrize("bound", ["lb2", "cascade:2-5:0-4,1-2"])
-@pytest.mark.parametrize("placement", Placement)
-def test_nodes(placement, bound):
+@pytest.mark.parametrize("placement", pool_cuda.PLACEMENTS)
+def test_nodes(placement, bound, monkeypatch):
+    monkeypatch.setattr(pool_cuda, "placement_of", lambda *_: placement)
     problem = shop(2, bound, n_jobs=7, n_machines=5)
-    settings = PoolSettings(pool_size=64, offload=Offload.NODES, placement=placement)
-    check(problem, TreeOptions(bound=bound), settings)
+    check(problem, TreeOptions(bound=bound), NODES)
 
 
 @pytest.mark.parametrize("bound", ["lb1", "lb2"])

@@ -8,7 +8,7 @@ from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import BranchingRule, Offload, Placement, Selection, TreeOptions
+from dpbb.options import BranchingRule, Offload, Selection, TreeOptions
 from dpbb.tree import WorkUnit
 from tests.unit.engines.pool.test_session import reference, shop
 
@@ -20,10 +20,7 @@ WAYS = {
     "parents, small pool": PoolSettings(pool_size=4096, pool_max=5000),
     "parents, depth": PoolSettings(selection=Selection.DEPTH),
     "parents, best": PoolSettings(selection=Selection.BEST, block_size=64),
-    **{
-        f"nodes, {place}": PoolSettings(offload=NODES, placement=place)
-        for place in Placement
-    },
+    "nodes": PoolSettings(offload=NODES),
     "nodes, few": PoolSettings(offload=NODES, pool_size=8192, block_size=128),
 }
 

@@ -108,7 +108,6 @@ class PoolEngine:
         there = model.on_device(
             device.index,
             nodes=settings.offload is Offload.NODES,
-            placement=settings.placement,
             block_size=settings.block_size,
         )
         threads = min(HOST_THREADS, physical_cores())

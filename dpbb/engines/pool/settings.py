@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpbb.options import Offload, Placement, Selection, Tuning
+from dpbb.options import Offload, Selection, Tuning
 
 POOL_BYTES = 1 << 30
 """Memory of open nodes from which the search goes deepest first."""
@@ -36,7 +36,6 @@ class PoolSettings:
     block_size: int | None = None
     selection: Selection = Selection.HYBRID
     offload: Offload = Offload.PARENTS
-    placement: Placement | None = None
     pool_max: int | None = None
     pool_min: int | None = None
 
@@ -50,7 +49,6 @@ class PoolSettings:
             block_size=tuning.block_size,
             selection=tuning.selection or Selection.HYBRID,
             offload=tuning.offload or Offload.PARENTS,
-            placement=tuning.placement,
         )
 
     def limits(self, n_jobs: int) -> tuple[int, int]:

@@ -94,6 +94,12 @@ def nodes_shared_bytes(tables: Tables, placement: str) -> int:
     return sum(-(-part.nbytes // 4) * 4 for part in kept)
 
 
+def placement_of(tables: Tables, limit: int) -> str:
+    """Return the most that fits shared memory with two blocks a multiprocessor."""
+    sizes = {place: nodes_shared_bytes(tables, place) for place in PLACEMENTS}
+    return [place for place in PLACEMENTS if 2 * sizes[place] <= limit][-1]
+
+
 def parents_defines(shop: PoolFlowShop, warps: int) -> dict[str, int | str]:
     """Return the macros of ``pool_parents.cu``."""
     johnson = shop.johnson
@@ -182,9 +188,6 @@ class PoolDevice:
         CUDA ordinal.
     nodes
         Whether nodes are bounded there, a thread each; else parents are branched on.
-    placement
-        Of nodes: one of ``PLACEMENTS``; None: the most that fits shared memory with two
-        blocks a multiprocessor.
     block_size
         Threads of a block; None: the kernels' own.
 
@@ -202,7 +205,6 @@ class PoolDevice:
         device: int,
         *,
         nodes: bool,
-        placement: str | None = None,
         block_size: int | None = None,
     ) -> None:
         self._cupy = require_gpu(device)
@@ -214,27 +216,16 @@ class PoolDevice:
         self.first_size = 2 * self._multiprocessors * BLOCK_SIZE
         with self._cupy.cuda.Device(device):
             if nodes:
-                self._prepare_nodes(placement, block_size or BLOCK_SIZE)
+                self._prepare_nodes(block_size or BLOCK_SIZE)
             else:
                 self._prepare_parents(block_size)
 
-    def _prepare_nodes(self, placement: str | None, block_size: int) -> None:
+    def _prepare_nodes(self, block_size: int) -> None:
         tables = tables_of(self._shop)
-        if placement is None:
-            fits = [
-                place
-                for place in PLACEMENTS
-                if 2 * nodes_shared_bytes(tables, place) <= self._shared_limit
-            ]
-            placement = fits[-1]
+        placement = placement_of(tables, self._shared_limit)
         shared = nodes_shared_bytes(tables, placement)
-        if shared > self._shared_limit:
-            raise OptionError(
-                f"placement: expected global, as {placement} takes {shared} bytes of "
-                f"shared memory of {self._shared_limit}"
-            )
         defines = nodes_defines(self._shop, tables, block_size, placement)
-        self.placement, self._threads = placement, block_size
+        self._threads = block_size
         self._load("pool_nodes.cu", "bound_pool", defines, shared)
         shop, put = self._shop, self._cupy.asarray
         self._tables = [
