@@ -1,4 +1,4 @@
-"""What suites share: the machine, checks of arguments, the file of what they found."""
+"""What suites share: the machine, a measured tree and its row, checks, the file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 import math
 import os
 import platform
+import statistics
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,10 +38,85 @@ def check_counts(args: argparse.Namespace, *names: str) -> None:
             raise OptionError(f"{flag}: expected at least 1, got {least}")
 
 
-def write_json(path: Path | None, content: Any) -> None:
-    """Write what was found, if there is a file for it."""
-    if path is not None:
-        path.write_text(json_text(content))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """All repetitions of one tree at a fixed upper bound, with one way to explore it.
+
+    Parameters
+    ----------
+    tree, instance, digest, ub
+        The minmin tree {LB < ub} of an instance, and what the suite calls it.
+    engine, device
+        What explored.
+    nodes, exact
+        Decomposed nodes and leaves, and whether that is the known number; None if it is
+        not known, or a limit came first.
+    seconds
+        Of each repetition.
+    more
+        Further figures of the suite, by name: numbers, texts, or None.
+    """
+
+    tree: str
+    instance: str
+    digest: str
+    ub: int
+    engine: str
+    device: str
+    nodes: int
+    exact: bool | None
+    seconds: tuple[float, ...]
+    more: dict[str, Any]
+
+    @property
+    def nodes_per_s(self) -> float:
+        """By the median of the repetitions."""
+        return self.nodes / statistics.median(self.seconds)
+
+    def row(self) -> str:
+        """Return a line of the table; see ``HEADER``."""
+        exact = {True: "yes", False: "NO", None: "-"}[self.exact]
+        median, least, most = (of(self.seconds) for of in (statistics.median, min, max))
+        more = ", ".join(f"{name} {_plain(value)}" for name, value in self.more.items())
+        return (
+            f"{self.tree:<12}{self.instance:<12}{self.ub:>6}  {self.engine:<9}"
+            f"{self.nodes:>16,}{exact:>6}{len(self.seconds):>5}{median:>10.3f}{least:>10.3f}{most:>10.3f}"
+            f"{self.nodes_per_s / 1e6:>11.2f}  {more}"
+        )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """All figures, those of the suite beside the others, for JSON."""
+        values = asdict(self)
+        more = values.pop("more")
+        return values | {"nodes_per_s": self.nodes_per_s} | more
+
+
+HEADER = (
+    "tree        instance        ub  engine              nodes exact runs  median s"
+    "     least      most  M nodes/s"
+)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def report(measured: Iterable[Measurement], path: Path | None, *, on: str = "") -> int:
+    """Print each measurement as it comes, and write all; 1 if a count is wrong.
+
+    ``on``: what explored, where it is not this machine's processor.
+    """
+    machine, found = Machine.this(), list[Measurement]()
+    print(f"{machine}{on and '; '}{on}")
+    print(HEADER, flush=True)
+    for one in measured:
+        found.append(one)
+        print(one.row(), flush=True)
+        if path is not None:
+            rows = [row.to_mapping() for row in found]
+            path.write_text(json_text({"machine": machine, "rows": rows}))
+    different = differ((one.tree, one.nodes) for one in found if one.exact is not None)
+    return int(different or any(one.exact is False for one in found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,87 +7,36 @@ machines are seldom quiet for long. The exit code is 1 when a count is wrong.
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dpbb.bench.common import Machine, check_counts, write_json
+from dpbb.bench.common import Explored, Measurement, check_counts, explored, report
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.engines.driver import explore_to_end
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
-from dpbb.options import BranchingRule, TreeOptions
-from dpbb.tree.work_unit import WorkUnit
-
-SLICE_S = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A tree at a fixed upper bound, and the numbers of its nodes.
-
-    Counted by a program that shares no code with dpbb (LB1, MinMin, prune LB >= ub,
-    root order by index).
-    """
-
-    instance: str
-    ub: int
-    decomposed: int
-    leaves: int
-
 
 TREES = {
-    "ta030": Tree("ta030", 2178, 2_797_688, 43),
-    "ta028": Tree("ta028", 2200, 14_523_872, 46),
-    "ta029": Tree("ta029", 2237, 13_440_016, 84),
-    "ta042": Tree("ta042", 2867, 3_065_651, 0),
-    "ta056": Tree("ta056", 3650, 4_288_746, 0),
-    "ta056-long": Tree("ta056", 3660, 107_404_891, 0),
-    "ta081": Tree("ta081", 6090, 1_510_280, 0),
-    "ta081-long": Tree("ta081", 6100, 10_360_250, 0),
-    "ta101": Tree("ta101", 11152, 10_221_772, 0),
-    "ta109-long": Tree("ta109", 11146, 22_485_540, 0),
-    "ta022-long": Tree("ta022", 2099, 55_138_829, 34),
-    "ta021-long": Tree("ta021", 2297, 447_986_455, 1440),
+    "ta030": ("ta030", 2178, 2_797_688, 43),
+    "ta028": ("ta028", 2200, 14_523_872, 46),
+    "ta029": ("ta029", 2237, 13_440_016, 84),
+    "ta042": ("ta042", 2867, 3_065_651, 0),
+    "ta056": ("ta056", 3650, 4_288_746, 0),
+    "ta056-long": ("ta056", 3660, 107_404_891, 0),
+    "ta081": ("ta081", 6090, 1_510_280, 0),
+    "ta081-long": ("ta081", 6100, 10_360_250, 0),
+    "ta101": ("ta101", 11152, 10_221_772, 0),
+    "ta109-long": ("ta109", 11146, 22_485_540, 0),
+    "ta022-long": ("ta022", 2099, 55_138_829, 34),
+    "ta021-long": ("ta021", 2297, 447_986_455, 1440),
 }
+"""Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree.
+
+Counted by a program that shares no code with dpbb (LB1, MinMin, prune LB >= ub, root
+order by index).
+"""
 
 DEFAULT_TREES = [name for name in TREES if not name.endswith("-long")]
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """All repetitions of one tree with one number of threads.
-
-    Parameters
-    ----------
-    open_s
-        Opening of the first session, in seconds: tables, and in the first one of a
-        process the compilation or its cache.
-    seconds
-        From the first slice to the last of each repetition.
-    cpu_seconds
-        Processor time of the whole process in the same spans.
-    """
-
-    tree: str
-    instance: str
-    digest: str
-    ub: int
-    branching: str
-    threads: int
-    decomposed: int
-    leaves: int
-    exact: bool
-    open_s: float
-    seconds: tuple[float, ...]
-    cpu_seconds: tuple[float, ...]
-
-    @property
-    def rates(self) -> list[float]:
-        """Decomposed nodes a second of each repetition."""
-        return [self.decomposed / seconds for seconds in self.seconds]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,77 +56,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a count is wrong."""
     check_counts(args, "repeat", "threads")
-    machine = Machine.this()
-    print(
-        f"{machine}; Python {machine.python}, Numba {machine.numba}; "
-        f"{args.repeat} repetitions"
+    every = (
+        one for name in args.trees for one in measure(name, args.threads, args.repeat)
     )
-    print(HEADER)
-    results = []
-    for name in args.trees:
-        measured = measure(name, args.threads, args.repeat)
-        results += measured
-        for result in measured:
-            print(_row(result, measured[0]), flush=True)
-    write_json(args.json, {"machine": machine, "results": results})
-    return int(not all(result.exact for result in results))
+    return report(every, args.json)
 
 
-def measure(name: str, threads: list[int], repeat: int) -> list[Measurement]:
+def measure(name: str, threads: Sequence[int], repeat: int) -> Iterator[Measurement]:
     """Explore one tree ``repeat`` times with each number of threads, in turns."""
-    tree = TREES[name]
-    problem = FlowShopProblem(taillard_instance(tree.instance))
-    options = TreeOptions(BranchingRule.MINMIN)
+    instance, ub, *expected = TREES[name]
+    problem = FlowShopProblem(taillard_instance(instance))
     engine = CpuEngine()
-    open_s: dict[int, float] = {}
-    wall: dict[int, list[float]] = {count: [] for count in threads}
-    cpu: dict[int, list[float]] = {count: [] for count in threads}
-    counts: dict[int, set[tuple[int, int]]] = {count: set() for count in threads}
+    devices = {count: engine.devices(count)[0] for count in threads}
+    runs: dict[int, list[Explored]] = {count: [] for count in devices}
     for _ in range(repeat):
-        for count in wall:
-            (device,) = engine.devices(count)
-            began = time.perf_counter()
-            session = engine.open(problem, options, device, ub=tree.ub)
-            opened, cpu_opened = time.perf_counter(), time.process_time()
-            open_s.setdefault(count, opened - began)
-            session.load(WorkUnit.whole(problem.n_jobs))
-            total = explore_to_end(session, tree.ub, SLICE_S).counters
-            wall[count].append(time.perf_counter() - opened)
-            cpu[count].append(time.process_time() - cpu_opened)
-            session.close()
-            counts[count].add((total.decomposed, total.leaves))
-    expected = (tree.decomposed, tree.leaves)
-    return [
-        Measurement(
+        for count, device in devices.items():
+            runs[count].append(explored(engine, device, problem, ub))
+    first = 0.0
+    for count, found in runs.items():
+        one = Measurement(
             tree=name,
-            instance=tree.instance,
+            instance=instance,
             digest=problem.digest,
-            ub=tree.ub,
-            branching=options.branching.value,
-            threads=count,
-            decomposed=max(counts[count])[0],
-            leaves=max(counts[count])[1],
-            exact=counts[count] == {expected},
-            open_s=open_s[count],
-            seconds=tuple(wall[count]),
-            cpu_seconds=tuple(cpu[count]),
+            ub=ub,
+            engine="cpu",
+            device=devices[count].name,
+            nodes=found[0].nodes,
+            exact=all([run.decomposed, run.leaves] == expected for run in found),
+            seconds=tuple(run.seconds for run in found),
+            more={"threads": count},
         )
-        for count in wall
-    ]
-
-
-HEADER = (
-    "tree            ub  threads   decomposed  leaves  exact   "
-    "M nodes/s  least   most   ratio"
-)
-
-
-def _row(one: Measurement, first: Measurement) -> str:
-    """One line; the ratio is to the first number of threads."""
-    median = statistics.median(one.rates)
-    return (
-        f"{one.tree:<12}{one.ub:>6}{one.threads:>9}{one.decomposed:>13}"
-        f"{one.leaves:>8}{'yes' if one.exact else 'NO':>7}{median / 1e6:>12.2f}"
-        f"{min(one.rates) / 1e6:>7.2f}{max(one.rates) / 1e6:>7.2f}"
-        f"{median / statistics.median(first.rates):>8.2f}"
-    )
+        first = first or one.nodes_per_s
+        one.more["times the first"] = one.nodes_per_s / first
+        yield one

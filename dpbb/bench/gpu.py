@@ -1,20 +1,20 @@
-"""Trees of known size with the GPU engine: counts, nodes a second, where time goes.
+"""Trees of known size with the GPU engine: counts, nodes a second, idle time.
 
 The exit code is 1 when a count is wrong.
 """
 
+from __future__ import annotations
+
 import argparse
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
-from dpbb.bench.common import check_counts, write_json
+from dpbb.bench.common import Measurement, check_counts, report
 from dpbb.engines import nvml
 from dpbb.engines.base import Device
 from dpbb.engines.gpu.engine import GpuEngine
-from dpbb.engines.gpu.session import GpuSession
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
@@ -22,10 +22,6 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, BranchingRule, TreeOptions, Tuning
 from dpbb.tree.work_unit import WorkUnit
-
-PHASE_SLICE_S = 0.002
-PHASES_S = 5.0
-BUSY = 0.95
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta021": ("ta021", 2297, 447_987_895),
@@ -46,84 +42,6 @@ optimum 2320: no tree of the benchmarks' 20 x 20 shops takes an H100 a second. T
 engine counts the same. The huge ones are for a rate over seconds (``--limit-s``), and
 no other program has counted them.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One exploration of a whole tree at a fixed upper bound.
-
-    Parameters
-    ----------
-    nodes
-        Decomposed nodes and leaves.
-    exact
-        Whether that is the known number; None if the time limit came first.
-    explorers, block_size, slice_s
-        At the end, as given or as tuned.
-    open_s
-        Compilation (or its cache) and allocation.
-    run_s, nodes_per_s
-        First slice to last, start and end included.
-    occupancy
-        Warps of the exploring kernel that are on the device at a time, as a share of
-        those that its multiprocessors could hold.
-    steady_nodes_per_s
-        All slices but the first and the last; 0 when there are fewer than three.
-    lanes
-        Share of lanes that held a node, over all batches; with balance steal: a child.
-    jobs_per_node
-        Children bounded for each decomposed node.
-    rows_per_batch
-        Jobs bounded by each warp for each batch of 32 nodes.
-    idle
-        Share of the warps' time spent waiting for work: lost to balancing.
-    host_ms_per_slice
-        Time of a slice in which no kernel explored, on average.
-    most_open_roots
-        Largest number of open roots at the end of a slice.
-    ramp_ms
-        From the whole tree to the first slice of a few milliseconds in which the warps
-        were busy for 95 % of the time, in a run of its own with such slices; None: they
-        never were.
-    tail
-        Share of that run's warp time that was idle after the last such slice; None: it
-        was not over within ``PHASES_S``.
-    energy_j
-        Of the device, over the run; None if it does not say.
-    phases, stolen
-        With balance steal: phases of exploration, and intervals that changed hands.
-    """
-
-    tree: str
-    instance: str
-    digest: str
-    ub: int
-    bound: str
-    device: str
-    balance: str
-    explorers: int
-    block_size: int
-    slice_s: float
-    repetition: int
-    nodes: int
-    exact: bool | None
-    open_s: float
-    run_s: float
-    nodes_per_s: float
-    occupancy: float
-    steady_nodes_per_s: float
-    lanes: float
-    jobs_per_node: float
-    rows_per_batch: float
-    idle: float
-    host_ms_per_slice: float
-    slices: int
-    most_open_roots: int
-    ramp_ms: float | None
-    tail: float | None
-    energy_j: float | None
-    phases: int
-    stolen: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,9 +96,14 @@ def run(args: argparse.Namespace) -> int:
         print(f"no GPU to measure: {error}")
         return 2
     check_counts(args, "repeat")
-    results = []
-    print(HEADER)
+    return report(_measured(engine, device, args), args.json, on=device.name)
+
+
+def _measured(
+    engine: GpuEngine, device: Device, args: argparse.Namespace
+) -> Iterator[Measurement]:
     for tree in args.trees:
+        problem = FlowShopProblem(_instance(tree, args.data), args.bound)
         for balance, explorers in product(args.balance, args.explorers):
             tuning = Tuning(
                 explorers=explorers,
@@ -188,15 +111,9 @@ def run(args: argparse.Namespace) -> int:
                 balance=balance,
                 slice_s=args.slice,
             )
-            for repetition in range(args.repeat):
-                problem = FlowShopProblem(_instance(tree, args.data), args.bound)
-                result = measure(
-                    engine, device, tree, problem, tuning, repetition, args.limit_s
-                )
-                results.append(result)
-                print(_row(result), flush=True)
-    write_json(args.json, results)
-    return int(any(result.exact is False for result in results))
+            yield measure(
+                engine, device, tree, problem, tuning, args.repeat, args.limit_s
+            )
 
 
 def measure(
@@ -205,84 +122,54 @@ def measure(
     tree: str,
     problem: FlowShopProblem,
     tuning: Tuning,
-    repetition: int,
+    repeat: int,
     limit_s: float,
 ) -> Measurement:
-    """Explore one tree through the engine's public interface."""
-    _, ub, expected = TREES[tree]
-    if problem.bound != LB1:
-        expected = None
+    """Explore one tree through the engine's public interface, several times.
+
+    Among the further figures are the number of explorers, the share of the warps' time
+    that was spent waiting for work, and the joules of a run.
+    """
+    _, ub, known = TREES[tree]
     options = TreeOptions(BranchingRule.MINMIN, bound=problem.bound)
-    began = time.perf_counter()
-    session = engine.open(problem, options, device, ub=ub, tuning=tuning)
-    opened = time.perf_counter()
-    decomposed = leaves = closed = 0
-    slices: list[tuple[float, int]] = []
-    most_open, exhausted, exploring_s, warp_s = 0, False, 0.0, 0.0
-    joules = nvml.energy_j(device.uuid)
-    session.load(WorkUnit.whole(problem.n_jobs))
-    while not exhausted and time.perf_counter() - opened < limit_s:
-        start = time.perf_counter()
-        part = session.advance(ub, session.slice_s)
-        slices.append((time.perf_counter() - start, part.decomposed))
-        decomposed += part.decomposed
-        leaves += part.leaves
-        closed += int(part.closed.sum())
-        most_open = max(most_open, part.open_roots)
-        # here, as the number of warps may change from slice to slice
-        now_s = _warp_seconds(session)
-        exploring_s += (now_s - warp_s) / session.statistics["n_warps"]
-        warp_s = now_s
-        exhausted = part.exhausted
-    run_s = time.perf_counter() - opened
-    joules_after = nvml.energy_j(device.uuid)
-    statistics = dict(session.statistics)
-    slice_s = session.slice_s
-    occupied = _occupancy(session)
-    session.close()
-    warps = statistics["n_warps"]
-    batches = max(1.0, statistics["batches"])
-    bounded = closed + decomposed + leaves - 1
-    steals = tuning.balance == Balance.STEAL
-    inner = slices[1:-1]
-    session = engine.open(problem, options, device, ub=ub, tuning=tuning)
-    ramp_ms, tail = phases(session, WorkUnit.whole(problem.n_jobs), ub)
-    session.close()
+    counts, seconds, joules = set[int](), list[float](), None
+    whole = True
+    for _ in range(repeat):
+        session = engine.open(problem, options, device, ub=ub, tuning=tuning)
+        session.load(WorkUnit.whole(problem.n_jobs))
+        before, began = nvml.energy_j(device.uuid), time.perf_counter()
+        nodes, exhausted = 0, False
+        while not exhausted and time.perf_counter() - began < limit_s:
+            part = session.advance(ub, session.slice_s)
+            nodes += part.decomposed + part.leaves
+            exhausted = part.exhausted
+        seconds.append(time.perf_counter() - began)
+        after = nvml.energy_j(device.uuid)
+        if before is not None and after is not None:
+            joules = after - before
+        now = dict(session.statistics)
+        session.close()
+        whole &= exhausted
+        counts.add(nodes)
+    is_known = whole and known is not None and problem.bound == LB1
+    lanes = 1 if tuning.balance == Balance.STEAL else 32
     return Measurement(
         tree=tree,
         instance=problem.instance.name,
         digest=problem.digest,
         ub=ub,
-        bound=problem.bound,
+        engine="gpu",
         device=device.name,
-        balance=str(tuning.balance),
-        explorers=int(warps) * (1 if steals else 32),
-        block_size=int(statistics["block_size"]),
-        slice_s=slice_s,
-        repetition=repetition,
-        nodes=decomposed + leaves,
-        exact=decomposed + leaves == expected if exhausted and expected else None,
-        open_s=opened - began,
-        run_s=run_s,
-        nodes_per_s=decomposed / run_s,
-        occupancy=occupied,
-        steady_nodes_per_s=sum(n for _, n in inner) / sum(s for s, _ in inner)
-        if inner
-        else 0.0,
-        lanes=(bounded if steals else decomposed) / batches / 32,
-        jobs_per_node=bounded / max(1, decomposed),
-        rows_per_batch=statistics["children"] / batches,
-        idle=statistics["idle_ns"] / 1e9 / max(warp_s, 1e-9),
-        host_ms_per_slice=1e3 * max(0.0, run_s - exploring_s) / len(slices),
-        slices=len(slices),
-        most_open_roots=most_open,
-        ramp_ms=ramp_ms,
-        tail=tail,
-        energy_j=None
-        if joules is None or joules_after is None
-        else joules_after - joules,
-        phases=int(statistics.get("phases", 0)),
-        stolen=int(statistics.get("stolen", 0)),
+        nodes=nodes,
+        exact=counts == {known} if is_known else None,
+        seconds=tuple(seconds),
+        more={
+            "bound": problem.bound,
+            "balance": str(tuning.balance),
+            "explorers": int(now["n_warps"]) * lanes,
+            "idle": now["idle_ns"] / max(now["busy_ns"] + now["idle_ns"], 1.0),
+            "energy_j": joules,
+        },
     )
 
 
@@ -291,69 +178,3 @@ def _instance(tree: str, data: Path | None) -> FlowShopInstance:
     if name.startswith("seed "):
         return FlowShopInstance(name, generate(int(name.split()[1]), 20, 20))
     return read_instance(name, data_dir=data)
-
-
-def _warp_seconds(session: GpuSession) -> float:
-    return (session.statistics["busy_ns"] + session.statistics["idle_ns"]) / 1e9
-
-
-def _occupancy(session: GpuSession) -> float:
-    """Warps on the device over those that it could hold."""
-    import cupy
-
-    kernels = session.kernels
-    attributes = cupy.cuda.Device(kernels.device).attributes
-    most = attributes["MaxThreadsPerMultiProcessor"] // 32 * kernels.n_multiprocessors
-    return float(min(kernels.resident_warps, session.statistics["n_warps"]) / most)
-
-
-def phases(
-    session: GpuSession, unit: WorkUnit, ub: int
-) -> tuple[float | None, float | None]:
-    """Explore in slices of a few milliseconds; returns the ramp in ms and the tail.
-
-    See ``Measurement``. Stops after ``PHASES_S``; then there is no tail to speak of.
-    """
-    session.load(unit)
-    began = time.perf_counter()
-    ramp_ms: float | None = None
-    idle_after, before = 0.0, {"busy_ns": 0.0, "idle_ns": 0.0}
-    exhausted = False
-    while not exhausted and time.perf_counter() - began < PHASES_S:
-        exhausted = session.advance(ub, PHASE_SLICE_S).exhausted
-        now = {name: session.statistics[name] for name in before}
-        busy, idle = (now[name] - before[name] for name in ("busy_ns", "idle_ns"))
-        before = now
-        if busy >= BUSY * (busy + idle):
-            if ramp_ms is None:
-                ramp_ms = 1e3 * (time.perf_counter() - began)
-            idle_after = 0.0
-        else:
-            idle_after += idle
-    total = before["busy_ns"] + before["idle_ns"]
-    return ramp_ms, idle_after / max(total, 1.0) if exhausted else None
-
-
-HEADER = (
-    "tree       balance       K block slice        nodes  exact   run s  G nodes/s"
-    "  steady occup.  lanes  jobs  rows   idle  host ms  open roots  ramp ms   tail"
-    "  energy J  phases"
-)
-
-
-def _row(one: Measurement) -> str:
-    exact: dict[Any, str] = {True: "yes", False: "NO", None: "-"}
-    return (
-        f"{one.tree:<11}{one.balance:<8}{one.explorers:>7}{one.block_size:>6}"
-        f"{one.slice_s:>6.2f}{one.nodes:>14}{exact[one.exact]:>6}"
-        f"{one.run_s:>9.3f}{one.nodes_per_s / 1e9:>10.3f}"
-        f"{one.steady_nodes_per_s / 1e9:>8.3f}{one.occupancy:>7.3f}{one.lanes:>7.3f}"
-        f"{one.jobs_per_node:>6.1f}{one.rows_per_batch:>6.1f}{one.idle:>7.3f}"
-        f"{one.host_ms_per_slice:>9.2f}{one.most_open_roots:>12}"
-        f"{_known(one.ramp_ms, '.1f'):>9}{_known(one.tail, '.3f'):>7}"
-        f"{_known(one.energy_j, '.0f'):>10}{one.phases:>8}"
-    )
-
-
-def _known(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)

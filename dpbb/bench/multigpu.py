@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.bench.common import check_counts, differ, write_json
+from dpbb.bench.common import Measurement, check_counts, report
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError
 from dpbb.flowshop import FlowShopInstance
@@ -40,61 +39,7 @@ Those of VFR30_15 come from this suite, where 1, 2 and 4 GPUs have found the sam
 largest: 4 GPUs); the literature counts others, by another tie rule.
 """
 
-PUBLISHED = """\
-published (J. Gmys, INFORMS Journal on Computing 34(5), 2022), one V100 (another tie
-rule, by which trees have up to 1.6 times as many nodes, or as few):
-  vfr30_15_2    122 G nodes,  0:54 h, 0.0376 G nodes/s
-  vfr30_15_5    564 G nodes,  4:22 h, 0.0358 G nodes/s
-  vfr30_15_9  3,660 G nodes, 27:23 h, 0.0371 G nodes/s
-at least 90 % efficient up to 16, 32, 64 GPUs (in this order); 84, 89, 89 % on 32, 64,
-128, from where on its coordinator is saturated; 384 GPUs 215 times one on the third"""
-"""Its Table 2 and Figure 10."""
-
 JOIN_S = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One exploration of a whole tree at a fixed upper bound.
-
-    Parameters
-    ----------
-    nodes, exact
-        Decomposed nodes and leaves; whether that is the known number, None where it
-        is not known or the time limit came first.
-    wall_s
-        The call of ``dpbb.solve`` with a client of the warm cluster.
-    nodes_per_s, efficiency
-        Over ``wall_s``; and a GPU's share of it over that of the first number of GPUs.
-    in_engine
-        Share of the seats' time that was spent in the engine.
-    loop_s, process_s
-        CPU time of the scheduler's event loop, and of the whole process that holds
-        scheduler, coordinator, checks of reports, and client.
-    energy_j
-        Of the GPUs during their leases, by NVML; None if they do not say.
-    """
-
-    tree: str
-    instance: str
-    digest: str
-    ub: int
-    engine: str
-    gpus: int
-    seats: int
-    repetition: int
-    nodes: int
-    complete: bool
-    exact: bool | None
-    wall_s: float
-    nodes_per_s: float
-    efficiency: float
-    in_engine: float
-    units: int
-    donations: int
-    loop_s: float
-    process_s: float
-    energy_j: float | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -130,54 +75,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a count is wrong."""
-    return int(wrong(measured(args)))
-
-
-def measured(args: argparse.Namespace) -> list[Measurement]:
-    """Measure, print and write; trees that are published come with these figures."""
     check_counts(args, "gpus", "repeat")
+    return report(measured(args), args.json)
+
+
+def measured(args: argparse.Namespace) -> Iterator[Measurement]:
+    """Explore all trees on a cluster of so many workers each.
+
+    Among the further figures is the efficiency: a GPU's share of the nodes a second
+    over that of the first number of GPUs.
+    """
+    from dpbb.cluster.local import embedded_cluster
+
     instances = {
         tree: read_instance(TREES[tree][0], data_dir=args.data) for tree in args.trees
     }
-    results: list[Measurement] = []
-    print(HEADER, flush=True)
+    each: dict[str, float] = {}
     for gpus in args.gpus:
-        results += _measure_cluster(gpus, instances, args, results)
-        write_json(args.json, results)
-    if any(tree.startswith("vfr") for tree in args.trees):
-        print(f"\n{PUBLISHED}")
-    return results
-
-
-def wrong(results: Sequence[Measurement]) -> bool:
-    """Whether a count is wrong, or not the same on every number of GPUs."""
-    whole = [(one.tree, one.nodes) for one in results if one.complete]
-    return differ(whole) or any(one.exact is False for one in results)
-
-
-def _measure_cluster(
-    gpus: int,
-    instances: dict[str, FlowShopInstance],
-    args: argparse.Namespace,
-    before: Sequence[Measurement],
-) -> list[Measurement]:
-    """Explore all trees on a cluster of so many workers."""
-    from dpbb.cluster.local import embedded_cluster
-
-    threads = gpus if args.engine == "cpu" else None
-    found: list[Measurement] = []
-    with embedded_cluster(
-        workers=gpus, threads=threads, engine=args.engine, dashboard_address=":0"
-    ) as (cluster, client):
-        client.wait_for_workers(gpus, JOIN_S)
-        for tree, instance in instances.items():
-            _warm_up(tree, instance, cluster, client, args, gpus)
-            for repetition in range(args.repeat):
-                one = _measure(tree, instance, cluster, client, args, repetition, gpus)
-                one = _with_efficiency(one, [*before, *found])
-                found.append(one)
-                print(_row(one), flush=True)
-    return found
+        threads = gpus if args.engine == "cpu" else None
+        with embedded_cluster(
+            workers=gpus, threads=threads, engine=args.engine, dashboard_address=":0"
+        ) as (cluster, client):
+            client.wait_for_workers(gpus, JOIN_S)
+            for tree, instance in instances.items():
+                _warm_up(tree, instance, cluster, client, args, gpus)
+                one = _measure(tree, instance, client, args, gpus)
+                share = one.nodes_per_s / gpus
+                one.more["efficiency"] = share / each.setdefault(tree, share)
+                yield one
 
 
 def _warm_up(
@@ -243,74 +168,37 @@ def _solve(
 def _measure(
     tree: str,
     instance: FlowShopInstance,
-    cluster: LocalCluster,
     client: Client,
     args: argparse.Namespace,
-    repetition: int,
     gpus: int,
 ) -> Measurement:
+    """Explore a tree several times; seconds are those of the calls of ``solve``."""
     _, ub, expected = TREES[tree]
-    loop_s, process_s = _loop_time(cluster), time.process_time()
-    began = time.perf_counter()
-    result = _solve(instance, ub, client, args)
-    wall_s = time.perf_counter() - began
-    loop_s, process_s = _loop_time(cluster) - loop_s, time.process_time() - process_s
-    complete = result.termination == "exhausted"
-    exact = result.nodes == expected if complete and expected is not None else None
-    seat_s = max(1e-9, len(result.seats) * result.tree_seconds)
+    results, seconds = [], []
+    for _ in range(args.repeat):
+        began = time.perf_counter()
+        results.append(_solve(instance, ub, client, args))
+        seconds.append(time.perf_counter() - began)
+    last = results[-1]
+    whole = all(one.termination == "exhausted" for one in results)
+    right = expected is not None and {one.nodes for one in results} == {expected}
+    seat_s = max(1e-9, len(last.seats) * last.tree_seconds)
     return Measurement(
         tree=tree,
         instance=instance.name,
-        digest=result.digest,
+        digest=last.digest,
         ub=ub,
         engine=args.engine,
-        gpus=gpus,
-        seats=len(result.seats),
-        repetition=repetition,
-        nodes=result.nodes,
-        complete=complete,
-        exact=exact,
-        wall_s=wall_s,
-        nodes_per_s=result.nodes / wall_s,
-        efficiency=1.0,
-        in_engine=result.explore_seconds / seat_s,
-        units=result.units,
-        donations=result.donations,
-        loop_s=loop_s,
-        process_s=process_s,
-        energy_j=result.energy_j,
-    )
-
-
-def _with_efficiency(one: Measurement, before: Sequence[Measurement]) -> Measurement:
-    """Compare with the first measurement of the tree, GPU by GPU."""
-    first = next((other for other in before if other.tree == one.tree), one)
-    each, base = one.nodes_per_s / one.gpus, first.nodes_per_s / first.gpus
-    return replace(one, efficiency=each / base if base else 0.0)
-
-
-def _loop_time(cluster: LocalCluster) -> float:
-    """CPU seconds of the thread of the scheduler's event loop so far."""
-
-    async def look() -> float:
-        return time.thread_time()
-
-    seconds: Any = cluster.sync(look)
-    return float(seconds)
-
-
-HEADER = (
-    "tree        gpus seats           nodes exact  wall s G nodes/s   eff. engine"
-    "  units donations loop s process s  energy J"
-)
-
-
-def _row(one: Measurement) -> str:
-    exact = {True: "yes", False: "NO", None: "-" if one.complete else "part"}
-    energy = "-" if one.energy_j is None else f"{one.energy_j:.0f}"
-    return (
-        f"{one.tree:<12}{one.gpus:>4}{one.seats:>6}{one.nodes:>16}{exact[one.exact]:>6}"
-        f"{one.wall_s:>8.2f}{one.nodes_per_s / 1e9:>10.3f}{one.efficiency:>7.1%}"
-        f"{one.in_engine:>7.1%}{one.units:>7}{one.donations:>10}{one.loop_s:>7.2f}"
-        f"{one.process_s:>10.2f}{energy:>10}"
+        device=", ".join(last.seats),
+        nodes=last.nodes,
+        exact=right if whole and expected is not None else None,
+        seconds=tuple(seconds),
+        more={
+            "gpus": gpus,
+            "seats": len(last.seats),
+            "in_engine": last.explore_seconds / seat_s,
+            "units": last.units,
+            "donations": last.donations,
+            "energy_j": last.energy_j,
+        },
     )

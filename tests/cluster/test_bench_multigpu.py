@@ -23,14 +23,14 @@ def test_every_number_of_gpus_explores_the_same_tree(tmp_path, capsys):
     file = tmp_path / "rows.json"
     arguments = ["--trees", "ta028", "--gpus", "1", "2", "--json", str(file)]
     assert main(["bench", "multigpu", *arguments]) == 0
-    one, two = json.loads(file.read_text())
+    one, two = json.loads(file.read_text())["rows"]
     assert (one["gpus"], two["gpus"]) == (one["seats"], two["seats"]) == (1, 2)
     assert one["exact"] is two["exact"] is True
     assert one["efficiency"] == 1
     assert two["efficiency"] == pytest.approx(
         two["nodes_per_s"] / one["nodes_per_s"] / 2
     )
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 4
 
 
 def test_a_wrong_count_is_told(monkeypatch):
