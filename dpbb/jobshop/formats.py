@@ -12,13 +12,14 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpbb.errors import InstanceError, refuse, shown
+from dpbb.flowshop.text_formats import decoded
 from dpbb.jobshop.instance import MAX_MACHINES, JobShopInstance, whole_number
 from dpbb.jobshop.taillard import taillard_instance
 from dpbb.text.files import read_file
@@ -94,16 +95,8 @@ def _read(path: Path) -> JobShopInstance:
             "ta01 to ta80, a name such as ft06 or la01, or a file",
             "neither such a name nor a file",
         )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        refuse(str(path), "text in UTF-8", f"byte {error.start} that is none")
-    if "\0" in text:
-        refuse(str(path), "a text file", "a binary file (null bytes)")
-    readers: dict[str, Callable[[str, str, str], JobShopInstance]]
-    readers = {".json": read_json, ".csv": read_csv}
-    reader = readers.get(path.suffix.lower(), read_text)
-    return reader(text, str(path), path.stem)
+    reader = {".json": read_json, ".csv": read_csv}.get(path.suffix.lower(), read_text)
+    return reader(decoded(content, str(path)), str(path), path.stem)
 
 
 def read_text(text: str, where: str, name: str) -> JobShopInstance:

@@ -168,35 +168,6 @@ class JobShopInstance:
             **more,
         )
 
-    @classmethod
-    def from_flow_shop(
-        cls,
-        times: Any,  # an array, or a flow-shop instance
-        *,
-        name: str | None = None,
-    ) -> JobShopInstance:
-        """Make the job shop whose jobs all visit the machines 0, 1, ... in order.
-
-        Parameters
-        ----------
-        times : array of shape (n_jobs, n_machines)
-            Or a ``FlowShopInstance``.
-        """
-        try:
-            table = np.asarray(getattr(times, "times", times))
-        except ValueError:
-            refuse("flow shop", "rows of one length", "a ragged list")
-        if table.ndim != 2 or 0 in table.shape:
-            refuse("flow shop", "a table of times", f"shape {table.shape}")
-        n_jobs, n_machines = table.shape
-        return cls(
-            str(name or getattr(times, "name", "instance")),
-            np.arange(n_jobs + 1) * n_machines,
-            np.tile(np.arange(n_machines), n_jobs),
-            table.reshape(-1),
-            n_machines,
-        )
-
     @property
     def n_jobs(self) -> int:
         """Number of jobs, at least 1."""

@@ -12,7 +12,7 @@
 // for each pair u, v, 0, 0, then the jobs in its order, up to a multiple of four: bit of
 // the job, its word in a set of jobs (none where a set is one word; where it is two the
 // bits in both), c, first - second.
-// Twin: dpbb.flowshop.models.cascade_cuda.
+// Twin: dpbb.flowshop.models.lb1_cuda.
 #pragma once
 
 constexpr int SET_WORDS = (N_JOBS + 31) / 32;

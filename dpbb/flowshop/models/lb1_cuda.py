@@ -1,4 +1,4 @@
-"""The flow shop with LB1, tightened or not, for CUDA: the host of ``lb1.cuh``."""
+"""The flow shop with LB1, tightened or not, for CUDA: ``lb1.cuh``, ``cascade.cuh``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable
-from dpbb.flowshop.bounds.cascade import cascade_of
+from dpbb.flowshop.bounds.cascade import Cascade, cascade_of
 from dpbb.flowshop.bounds.critical import critical_machines
-from dpbb.flowshop.models import cascade_cuda
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs, words_per_pair
 
@@ -23,6 +23,11 @@ MAX_MACHINES = 60
 The open nodes of one block's explorers grow with the third power of the jobs: 800 on 60
 machines need 49 GiB of free device memory in the 32-bit form, 1000 need 89.
 """
+
+
+SLOTS = 2
+"""Children of a lane."""
+LANES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Lb1:
 
     header: ClassVar[Path] = Path(__file__).with_name("lb1.cuh")
     place_bytes: ClassVar[int] = 8
-    slots: ClassVar[int] = cascade_cuda.SLOTS
+    slots: ClassVar[int] = SLOTS
 
     @staticmethod
     def obstacle(problem: FlowShopProblem) -> str | None:
@@ -126,7 +131,7 @@ class Lb1:
         """Shared memory of a warp that tightens bounds."""
         if not self.tightens:
             return 0
-        return cascade_cuda.warp_bytes(self.n_jobs, self.n_machines, wide=self.wide)
+        return warp_bytes(self.n_jobs, self.n_machines, wide=self.wide)
 
     @property
     def described(self) -> str:
@@ -169,7 +174,7 @@ class Lb1:
         cascade = cascade_of(problem.bound, self.n_jobs, self.n_machines)
         if not self.tightens or cascade is None:
             return rows.reshape(-1), root
-        tables = cascade_cuda.tables(times, cascade)
+        tables = tightening_tables(times, cascade)
         return np.concatenate([rows.reshape(-1), tables]), root
 
 
@@ -206,3 +211,39 @@ def too_large(problem: FlowShopProblem, ub: int = 0) -> str | None:
 def quads(words: int) -> int:
     """Return the words, or the next multiple of four above them."""
     return -(-words // 4) * 4
+
+
+def tightening_tables(times: NDArray[np.int64], cascade: Cascade) -> NDArray[np.uint32]:
+    """Words that ``cascade.cuh`` reads: depths, pairs, the jobs in each pair's order.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (n_jobs, n_machines)
+        Jobs in root order.
+    """
+    n_jobs, n_machines = times.shape
+    johnson = JohnsonTables.of(times, machine_pairs(n_machines, cascade.pairs))
+    n_pairs = len(johnson.pairs)
+    head = np.array([cascade.first, cascade.last, n_pairs, 0], np.uint32)
+    bit = np.uint32(1) << (johnson.order % 32).astype(np.uint32)
+    word = johnson.order // 32
+    # a negative difference keeps its 32 bits
+    shift = (johnson.first - johnson.second).astype(np.int32).view(np.uint32)
+    columns = [bit, word, johnson.first + johnson.lag, shift]
+    if n_jobs <= 32:
+        del columns[1]
+    elif n_jobs <= 64:
+        columns[:2] = np.where(word == 0, bit, 0), np.where(word == 1, bit, 0)
+    steps = np.zeros((n_pairs, -(-n_jobs // 4) * 4, len(columns)), np.uint32)
+    steps[:, :n_jobs] = np.stack(columns, axis=2)
+    machines = np.zeros((n_pairs, 4), np.uint32)
+    machines[:, :2] = johnson.pairs
+    pairs = np.concatenate([machines, steps.reshape(n_pairs, -1)], axis=1)
+    return np.concatenate([head, pairs.reshape(-1)])
+
+
+def warp_bytes(n_jobs: int, n_machines: int, *, wide: bool) -> int:
+    """Bytes of ``Tightening``, the shared memory of a warp."""
+    ends = SLOTS * n_machines * (2 if wide else 1)
+    jobs = 1 if n_jobs <= 64 else SLOTS * -(-n_jobs // 32)
+    return 4 * LANES * (ends + jobs)

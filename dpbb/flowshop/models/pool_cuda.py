@@ -324,8 +324,9 @@ class PoolDevice:
         cupy, count = self._cupy, len(nodes.rows)
         if not count:
             return np.empty(0, np.int32)
-        with cupy.cuda.Device(self._device), self._stream():
-            there = [self._put(part) for part in nodes]
+        with cupy.cuda.Device(self._device), self._stream() as stream:
+            mail = self._mail()
+            there = mail.send(stream, *nodes)
             bounds = cupy.empty((count,), np.int32)
             numbers = (*(self._shop.first, self._shop.last), *(min(ub, NO_UB), count))
             self.kernel(
@@ -334,7 +335,7 @@ class PoolDevice:
                 (*there, *self._tables, *map(np.int32, numbers), bounds),
                 shared_mem=self.shared_bytes,
             )
-            found: NDArray[np.int32] = bounds.get()
+            found: NDArray[np.int32] = mail.fetch(stream, bounds)[0]
         return found
 
     def _stream(self) -> Any:
@@ -349,9 +350,3 @@ class PoolDevice:
             self._own.mail = _Mail(self._cupy)
         mail: _Mail = self._own.mail
         return mail
-
-    def _put(self, values: NDArray[Any]) -> Any:
-        """Return a copy on the device, in the order of the current stream."""
-        there = self._cupy.empty(values.shape, values.dtype)
-        there.set(np.ascontiguousarray(values))
-        return there

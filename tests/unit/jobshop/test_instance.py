@@ -49,8 +49,7 @@ def test_pickled_it_is_the_same():
 def test_a_flow_shop_is_a_job_shop_of_one_route():
     """Equal machine orders cost what the permutation costs in the flow shop."""
     flow = taillard_instance("ta001")
-    shop = JobShopInstance.from_flow_shop(flow)
-    assert shop.name == "ta001"
+    shop = JobShopInstance.from_routes([list(enumerate(row)) for row in flow.times])
     rng = np.random.default_rng(1)
     orders = [rng.permutation(flow.n_jobs) for _ in range(30)]
     costs = evaluate(
@@ -111,8 +110,3 @@ def test_bad_routes_are_refused(case):
     routes, more, message = BAD[case]
     with pytest.raises(InstanceError, match=message):
         JobShopInstance.from_routes(routes, **more)
-
-
-def test_a_ragged_flow_shop_is_refused():
-    with pytest.raises(InstanceError, match="a ragged list"):
-        JobShopInstance.from_flow_shop([[1, 2], [3]])

@@ -8,7 +8,7 @@ from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.flowshop.times import MAX_TOTAL_TIME
 from dpbb.kernels import models
 from dpbb.kernels.compiling import entry, int64
-from dpbb.kernels.pairs import PAIR_LANES, Room, bound_children
+from dpbb.kernels.pairs import Room, bound_children
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 
 TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
@@ -52,47 +52,6 @@ def test_a_low_upper_bound_makes_16_bits_enough():
     problem = random_problem(1, 400, 5)
     assert Lb1.narrowest_dtype(problem, problem.trivial_ub) is np.int32
     assert Lb1.narrowest_dtype(problem, problem.root_bound + 100) is np.int16
-
-
-# -- tables -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", [np.int16, np.int32])
-def test_steps_are_prefix_sums_of_both_directions(dtype):
-    tables = Lb1.of(problem_of(TIMES), None, dtype)
-    steps = tables.steps[:-PAIR_LANES].reshape(len(TIMES), -1, 2)
-    for job, times in enumerate(TIMES):
-        for side, row in enumerate((times, times[::-1])):
-            sums = np.concatenate([[0], row.cumsum()])
-            np.testing.assert_array_equal(steps[job, : len(sums), side], sums)
-            assert np.all(steps[job, len(sums) :, side] == sums[-1])
-
-
-def test_shifted_rows_mirror_when_reversed():
-    """Reversing all lanes of a shifted row gives the unshifted row of pairs."""
-    tables = Lb1.of(problem_of(TIMES), None, np.int16)
-    assert tables.row % PAIR_LANES == 0
-    rows = tables.shifted[:-PAIR_LANES].reshape(len(TIMES), tables.row)[:, ::-1]
-    m = TIMES.shape[1]
-    np.testing.assert_array_equal(rows[:, 0 : 2 * m : 2], TIMES)
-    np.testing.assert_array_equal(rows[:, 1 : 2 * m : 2], TIMES[:, ::-1])
-
-
-def test_the_root_has_least_heads_and_tails_and_all_the_work():
-    problem = problem_of(TIMES)
-    model = Lb1.of(problem, None, np.int16)
-    m = TIMES.shape[1]
-    np.testing.assert_array_equal(model.root[0 : 2 * m : 2], problem.least_heads)
-    np.testing.assert_array_equal(model.root[1 : 2 * m : 2], problem.least_tails[::-1])
-    remain = model.root[2 * model.row - 2 * m : 2 * model.row : 2]
-    np.testing.assert_array_equal(remain, TIMES.sum(axis=0))
-
-
-def test_jobs_are_in_root_order():
-    order = tuple(np.random.default_rng(1).permutation(len(TIMES)).tolist())
-    model = Lb1.of(problem_of(TIMES), order, np.int16)
-    np.testing.assert_array_equal(model.times, TIMES[list(order)])
-    np.testing.assert_array_equal(model.job_table(24)[:, :21, 0], TIMES[list(order)].T)
 
 
 # -- compiled -------------------------------------------------------------------------
