@@ -365,71 +365,20 @@ class HasHeuristics(Protocol):
         """Return the best permutation found, None if there is none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Beginning:
-    """A complete permutation that a search beside the tree starts from.
-
-    Parameters
-    ----------
-    kept
-        How many jobs at its front and at its back are those of a partial schedule that
-        the tree is exploring: methods that can keep some leave them where they are.
-    """
-
-    value: int
-    permutation: NDArray[np.intp]
-    kept: tuple[int, int] = (0, 0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BesideSearch:
-    """Limits of one search beside the tree.
-
-    Parameters
-    ----------
-    lower_bound
-        No permutation is below it: one of this cost ends the search.
-    deadline
-        ``time.monotonic()`` at which to stop, in seconds.
-    threads
-        Threads of the search; the methods in ``methods_beside`` are given one.
-    seed
-        Start of all pseudo-random choices, at least 0.
-    on_improvement
-        Called in the caller's thread with every incumbent better than the beginning.
-    should_stop
-        As of ``StartSearch``.
-    """
-
-    lower_bound: int
-    deadline: float
-    threads: int = 1
-    seed: int = 0
-    on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
-    should_stop: Callable[[], bool] = lambda: False
-
-
 @runtime_checkable
 class ImprovesBeside(Protocol):
     """Has methods that improve a permutation while the tree is explored."""
 
     @property
     def methods_beside(self) -> Sequence[str]:
-        """Names of those for one thread, which start from a node in hand."""
+        """Names of those for one thread."""
 
-    def improve(
-        self, method: str, beginning: Beginning, search: BesideSearch
-    ) -> Incumbent:
-        """Return the best permutation found from ``beginning``, or that itself.
+    def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
+        """Return the best permutation found from ``start``, or that itself.
 
         Lets other threads of the process run: a seat's may be among them. Called again
-        and again, with other seeds.
-
-        Parameters
-        ----------
-        method
-            One of ``methods_beside``, or ``"auto"`` for what does best from an
-            incumbent with ``search.threads`` threads that work together.
+        and again, with other seeds. ``search.method`` is one of ``methods_beside``, or
+        ``"auto"``: what does best with ``search.threads`` threads that work together.
         """
 
 

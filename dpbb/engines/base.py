@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Beginning, Problem
+from dpbb.problem import Problem
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -94,6 +94,18 @@ class Slice:
 
 SLICE_S = 0.05
 """A slice where nothing speaks for another length."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning:
+    """A node that an explorer has in hand, completed to a permutation.
+
+    ``kept``: how many jobs at its front and at its back are those of the node.
+    """
+
+    value: int
+    permutation: NDArray[np.intp]
+    kept: tuple[int, int] = (0, 0)
 
 
 class Session(Protocol):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.problem import Beginning, Problem, costs_of
+from dpbb.engines.base import Beginning
+from dpbb.problem import Problem, costs_of
 
 
 def best_completions(

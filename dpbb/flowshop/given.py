@@ -22,7 +22,7 @@ from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import front_of
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent, StartSearch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +163,15 @@ class GivenEnds:
         sequence = np.arange(n_jobs)
         sequence[first : n_jobs - last] = np.asarray(permutation, np.intp) + first
         return sequence
+
+    def search_in_shop(self, search: StartSearch) -> StartSearch:
+        """Return a search for permutations of the tree as one in ``shop``."""
+        jobs = search.initial
+        return replace(
+            search,
+            initial=None if jobs is None else self.in_shop(jobs).tolist(),
+            on_improvement=lambda one: search.on_improvement(self.out_of_shop(one)),
+        )
 
     def out_of_shop(self, found: Incumbent) -> Incumbent:
         """Return a schedule of ``shop`` as one of the tree."""

@@ -27,14 +27,7 @@ from dpbb.flowshop.makespan import (
     schedule,
 )
 from dpbb.options import LB1
-from dpbb.problem import (
-    Beginning,
-    BesideSearch,
-    BestKnown,
-    Incumbent,
-    StartSearch,
-    check_way,
-)
+from dpbb.problem import BestKnown, Incumbent, StartSearch, check_way
 from dpbb.problems import load
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
@@ -337,14 +330,7 @@ class FlowShopProblem:
         given = self.given
         if not given:
             return first_incumbent(self.instance, search)
-        jobs = search.initial
-        initial = None if jobs is None else given.in_shop(jobs).tolist()
-        ours = replace(
-            search,
-            initial=initial,
-            on_improvement=lambda one: search.on_improvement(given.out_of_shop(one)),
-        )
-        found = first_incumbent(given.shop, ours, given.kept)
+        found = first_incumbent(given.shop, given.search_in_shop(search), given.kept)
         return None if found is None else given.out_of_shop(found)
 
     @property
@@ -354,21 +340,16 @@ class FlowShopProblem:
 
         return tuple(name for name, method in HEURISTICS.items() if method.beside)
 
-    def improve(
-        self, method: str, beginning: Beginning, search: BesideSearch
-    ) -> Incumbent:
+    def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
         """Improve a schedule beside the tree, see ``dpbb.problem.ImprovesBeside``."""
         from dpbb.flowshop.heuristics import improve_beside
 
         given = self.given
         if not given:
-            return improve_beside(self.instance, method, beginning, search)
-        start = replace(beginning, permutation=given.in_shop(beginning.permutation))
-        ours = replace(
-            search,
-            on_improvement=lambda one: search.on_improvement(given.out_of_shop(one)),
-        )
-        found = improve_beside(given.shop, method, start, ours, given.kept)
+            return improve_beside(self.instance, start, search)
+        start = replace(start, permutation=given.in_shop(start.permutation))
+        ours = given.search_in_shop(search)
+        found = improve_beside(given.shop, start, ours, given.kept)
         return given.out_of_shop(found)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:

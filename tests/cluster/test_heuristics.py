@@ -137,9 +137,9 @@ def test_a_method_that_finds_the_same_again_and_again(monkeypatch):
     with in_process_cluster() as (_, client):
         spec = from_a_poor_start()
 
-        def improve(self, method, beginning, search):
-            value = self.evaluate(beginning.permutation[::-1])
-            found = Incumbent(value, beginning.permutation[::-1], method)
+        def improve(self, start, search):
+            value = self.evaluate(start.permutation[::-1])
+            found = Incumbent(value, start.permutation[::-1], search.method)
             offers.append(found)
             search.on_improvement(found)
             return found

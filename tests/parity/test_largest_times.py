@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from dpbb.estimation.estimating import estimate
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.heuristics import HEURISTICS
 from dpbb.options import LB1, SolveOptions, TreeOptions
-from dpbb.problem import Beginning, BesideSearch, StartSearch
+from dpbb.problem import StartSearch
 from dpbb.proof import checker
 from dpbb.proof.verify import verify
 from dpbb.tree.branching import tree_of
@@ -63,9 +62,7 @@ def test_heuristics_find_true_makespans(name):
         order = found.permutation.tolist()
         assert found.value == makespan(shop.times, order) >= best
         assert not found.proved or found.value == best
-        beginning = Beginning(found.value, found.permutation)
-        limits = BesideSearch(0, time.monotonic() + 0.01)
-        better = problem.improve("auto", beginning, limits)
+        better = problem.improve(found, StartSearch("auto", time_limit_s=0.01))
         assert better.value == makespan(shop.times, better.permutation.tolist())
 
 

@@ -23,13 +23,7 @@ from typing import Any, Protocol
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError
 from dpbb.options import Heuristics
-from dpbb.problem import (
-    Beginning,
-    BesideSearch,
-    ImprovesBeside,
-    Incumbent,
-    proving_bound,
-)
+from dpbb.problem import ImprovesBeside, Incumbent, StartSearch, proving_bound
 
 logger = logging.getLogger(__name__)
 
@@ -75,14 +69,14 @@ class RunHeuristics:
         self._threads = 0
         self._stop = threading.Event()  # of all threads that there are
         self._changed = threading.Condition()  # guards what follows
-        self._best: Beginning | None = None
+        self._best: Incumbent | None = None
         self._failed: set[str] = set()  # methods
         self._proved = -math.inf  # nothing is below, as a search has found
         self._turn = 0
         self._seeds = random.Random(name)  # noqa: S311 - no secret
 
     @property
-    def best(self) -> Beginning | None:
+    def best(self) -> Incumbent | None:
         """The best schedule known here."""
         return self._best
 
@@ -105,7 +99,7 @@ class RunHeuristics:
         with self._changed:
             self._changed.notify_all()
 
-    def know(self, incumbent: Beginning) -> None:
+    def know(self, incumbent: Incumbent) -> None:
         """Take the run's incumbent: what is not better is not offered any more."""
         with self._changed:
             if self._best is None or incumbent.value < self._best.value:
@@ -155,9 +149,10 @@ class RunHeuristics:
         share = min(
             max(SEARCH_SHARE * (now - self._began), LEAST_SEARCH_S), MOST_SEARCH_S
         )
-        search = BesideSearch(
+        search = StartSearch(
+            method,
+            time_limit_s=spec.tuning.heuristic_start_s or share,
             lower_bound=bound,
-            deadline=now + (spec.tuning.heuristic_start_s or share),
             threads=threads,
             seed=seed,
             on_improvement=self._found,
@@ -165,7 +160,7 @@ class RunHeuristics:
         )
         try:
             problem: Any = spec.problem
-            found = problem.improve(method, best, search)
+            found = problem.improve(best, search)
         except DpbbError:
             raise
         except Exception:
@@ -184,7 +179,7 @@ class RunHeuristics:
         with self._changed:
             if self._best is not None and incumbent.value >= self._best.value:
                 return
-            self._best = Beginning(incumbent.value, incumbent.permutation)
+            self._best = incumbent
             self._changed.notify_all()
         self._channel.offer(incumbent)
 
@@ -204,7 +199,7 @@ class WorkerHeuristics:
         run_id: RunId,
         threads: int,
         explorers: int | None,
-        incumbent: Beginning | None,
+        incumbent: Incumbent | None,
     ) -> None:
         """Do from now on what the scheduler says; returns at once.
 

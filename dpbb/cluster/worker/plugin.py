@@ -47,7 +47,7 @@ from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 from dpbb.kernels.cores import physical_cores
-from dpbb.problem import Beginning, Incumbent, whole_of
+from dpbb.problem import Incumbent, whole_of
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -169,7 +169,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
             known = None
             if value is not None and permutation is not None:
                 jobs = np.frombuffer(permutation, "<u2").astype(np.intp)
-                known = Beginning(value, jobs)
+                known = Incumbent(value, jobs, "start")
             self.heuristics.order(run_id, threads, explorers, known)
         except Exception:
             logger.exception("no heuristics for run %s", run_id)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Candidate, Slice
+from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice
 from dpbb.engines.cpu.explore import (
     MOST_JOBS_BY_TURNS,
     explore,
@@ -39,7 +39,7 @@ from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions
-from dpbb.problem import Beginning, Problem
+from dpbb.problem import Problem
 from dpbb.tree.work_unit import WorkUnit
 
 SLEEP_S = 0.0005

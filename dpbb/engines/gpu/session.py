@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Candidate, Slice
+from dpbb.engines.base import Beginning, Candidate, Slice
 from dpbb.engines.gpu.control import Orders
 from dpbb.engines.gpu.device import DeviceError, OnDevice
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS
@@ -27,7 +27,7 @@ from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.pairs import EqualJobs
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Beginning, Problem
+from dpbb.problem import Problem
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:

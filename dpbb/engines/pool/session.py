@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Candidate, Slice
+from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice
 from dpbb.engines.pool.bounding import Bounded, Bounding, Wanted
 from dpbb.engines.pool.nodes import Batch, NodePool
 from dpbb.engines.pool.settings import IN_FLIGHT, PoolSettings
@@ -27,7 +27,7 @@ from dpbb.errors import InvariantError
 from dpbb.kernels.pairs import EqualJobs
 from dpbb.kernels.pool_models import PoolModel
 from dpbb.options import Selection, TreeOptions
-from dpbb.problem import Beginning, Problem, costs_of
+from dpbb.problem import Problem, costs_of
 from dpbb.tree.work_unit import WorkUnit
 
 logger = logging.getLogger(__name__)

@@ -38,7 +38,7 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics
 from dpbb.options.kinds import one_of
-from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch
+from dpbb.problem import Incumbent, StartSearch
 
 LARGE = 500**2 * 20
 """With more jobs^2 x machines NEH takes longer than a moment: Palmer's order first."""
@@ -139,42 +139,34 @@ def first_incumbent(
 
 def improve_beside(
     instance: FlowShopInstance,
-    method: str,
-    beginning: Beginning,
-    limits: BesideSearch,
-    given: tuple[int, int] = (0, 0),
+    start: Incumbent,
+    wanted: StartSearch,
+    kept: tuple[int, int] = (0, 0),
 ) -> Incumbent:
     """Improve a schedule beside the tree; see ``dpbb.problem.ImprovesBeside``.
 
-    ``given``: so many jobs at the front and the back stay where they are in any case.
+    ``kept``: as of ``first_incumbent``.
 
     OptionError: no such method, or one that does not run beside the tree.
     """
-    start = Incumbent(beginning.value, beginning.permutation, "start")
-    if method == Heuristics.AUTO:
-        wanted = StartSearch(
-            time_limit_s=max(0.0, limits.deadline - time.monotonic()),
-            threads=limits.threads,
-            seed=limits.seed,
-            initial=beginning.permutation.tolist(),
-            lower_bound=limits.lower_bound,
-            on_improvement=limits.on_improvement,
-            should_stop=limits.should_stop,
-        )
-        return first_incumbent(instance, wanted, given) or start
+    if wanted.method == Heuristics.AUTO:
+        wanted = replace(wanted, initial=start.permutation.tolist())
+        return first_incumbent(instance, wanted, kept) or start
     beside = [name for name, other in HEURISTICS.items() if other.beside]
-    one_of(*beside).check(method, "method")
-    start = replace(start, proved=start.value <= limits.lower_bound)
+    one_of(*beside).check(wanted.method, "method")
+    least = wanted.lower_bound or 0
+    limit = math.inf if wanted.time_limit_s is None else wanted.time_limit_s
     search = Search(
         instance,
-        lower_bound=limits.lower_bound,
-        deadline=limits.deadline,
-        seed=limits.seed,
-        kept=(given[0] + beginning.kept[0], given[1] + beginning.kept[1]),
-        on_improvement=limits.on_improvement,
-        should_stop=limits.should_stop,
+        lower_bound=least,
+        deadline=time.monotonic() + limit,
+        seed=wanted.seed,
+        kept=kept,
+        on_improvement=wanted.on_improvement,
+        should_stop=wanted.should_stop,
     )
-    heuristic = loaded(path_of(method, "cpu"), search, start)
+    start = replace(start, proved=start.value <= least)
+    heuristic = loaded(path_of(wanted.method, "cpu"), search, start)
     return start if start.proved or search.over else heuristic(search, start)
 
 

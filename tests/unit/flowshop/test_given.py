@@ -12,7 +12,7 @@ from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.given import GivenEnds
 from dpbb.flowshop.heuristics import HEURISTICS
-from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch, proving_bound
+from dpbb.problem import Incumbent, StartSearch, proving_bound
 from dpbb.problems import decoded, encoded
 from tests.oracle import makespan, problems, with_given_ends
 from tests.parity.subject import shop_of
@@ -70,13 +70,10 @@ def test_heuristics_keep_what_is_given(method):
     assert found.value >= best_of(BETWEEN)
     if HEURISTICS[method].beside:
         first = np.arange(6)
-        start = Beginning(BETWEEN.evaluate(first), first, kept=(1, 0))
+        start = Incumbent(BETWEEN.evaluate(first), first, "start")
         stop = iter([False] * 20)
-        limits = BesideSearch(
-            proving_bound(BETWEEN), deadline=1e18, should_stop=lambda: next(stop, True)
-        )
-        better = BETWEEN.improve(method, start, limits)
-        assert better.permutation[0] == 0
+        search = StartSearch(method, should_stop=lambda: next(stop, True))
+        better = BETWEEN.improve(start, search)
         assert BETWEEN.evaluate(better.permutation) == better.value <= start.value
 
 

@@ -11,7 +11,7 @@ from dpbb.cluster.worker import heuristics as module
 from dpbb.cluster.worker.heuristics import RunHeuristics, WorkerHeuristics
 from dpbb.errors import ClusterError
 from dpbb.options import Tuning
-from dpbb.problem import Beginning, ImprovesBeside, Incumbent
+from dpbb.problem import ImprovesBeside, Incumbent
 from tests.cluster.support import wait_until
 from tests.oracle import TinyFlowShop
 
@@ -19,7 +19,7 @@ ROWS = ((3, 9), (8, 1), (4, 4), (6, 2))
 
 
 def beginning(value, *jobs):
-    return Beginning(value, np.array(jobs or (0, 1, 2, 3)))
+    return Incumbent(value, np.array(jobs or (0, 1, 2, 3)), "start")
 
 
 class Shop(TinyFlowShop):
@@ -27,8 +27,8 @@ class Shop(TinyFlowShop):
 
     methods_beside = ("swap",)
 
-    def improve(self, method, start, search):
-        return self.method(method, start, search)
+    def improve(self, start, search):
+        return self.method(search.method, start, search)
 
 
 class Channel:
@@ -165,7 +165,7 @@ def test_searches_have_seeds_and_limits_of_their_own(started):
     wait_until(lambda: len(searches) > 30)
     run.resize(0)
     assert len({search.seed for search in searches}) == len(searches)
-    lengths = [one.deadline - 100.0 * i for i, one in enumerate(searches)]
+    lengths = [one.time_limit_s for one in searches]
     assert lengths[0] == module.LEAST_SEARCH_S
     assert lengths[4] == 100.0
     assert lengths[30] == module.MOST_SEARCH_S
@@ -177,14 +177,14 @@ def test_the_limit_of_a_start_may_be_given(started):
 
     def noted(method, start, search):
         if method != "auto":
-            lengths.append(search.deadline)
+            lengths.append(search.time_limit_s)
         return until_stopped(method, start, search)
 
     channel = Channel(noted)
     channel.run.tuning = Tuning(heuristic_start_s=7.5)
     started(channel, threads=2, clock=lambda: 3.0).know(beginning(100))
     wait_until(lambda: lengths)
-    assert lengths == [10.5]
+    assert lengths == [7.5]
 
 
 def test_a_method_that_fails_is_left_out(started, caplog):
