@@ -366,18 +366,18 @@ class HasHeuristics(Protocol):
 
 
 @runtime_checkable
-class ImprovesBeside(Protocol):
+class ImprovesSchedules(Protocol):
     """Has methods that improve a permutation while the tree is explored."""
 
     @property
-    def methods_beside(self) -> Sequence[str]:
+    def improving_methods(self) -> Sequence[str]:
         """Names of those for one thread."""
 
     def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
         """Return the best permutation found from ``start``, or that itself.
 
         Lets other threads of the process run: a seat's may be among them. Called again
-        and again, with other seeds. ``search.method`` is one of ``methods_beside``, or
+        and again, with other seeds. ``search.method`` is one of the names, or
         ``"auto"``: what does best with ``search.threads`` threads that work together.
         """
 

@@ -56,7 +56,7 @@ class FlowShopState:
 
 NOT_INHERITED = (
     *("best_known", "encode", "evaluate_all", "facts", "first_incumbent", "heuristics"),
-    *("improve", "job_kinds", "least_cost", "methods_beside", "with_bound"),
+    *("improve", "job_kinds", "least_cost", "improving_methods", "with_bound"),
     "with_names",
 )
 """What holds of a plain flow shop and need not hold where something is overridden."""
@@ -334,22 +334,22 @@ class FlowShopProblem:
         return None if found is None else given.out_of_shop(found)
 
     @property
-    def methods_beside(self) -> tuple[str, ...]:
+    def improving_methods(self) -> tuple[str, ...]:
         """Names of the heuristics that run beside the tree, too."""
         from dpbb.flowshop.heuristics import HEURISTICS
 
-        return tuple(name for name, method in HEURISTICS.items() if method.beside)
+        return tuple(name for name, method in HEURISTICS.items() if method.improves)
 
     def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
-        """Improve a schedule beside the tree, see ``dpbb.problem.ImprovesBeside``."""
-        from dpbb.flowshop.heuristics import improve_beside
+        """Improve a schedule, see ``dpbb.problem.ImprovesSchedules``."""
+        from dpbb.flowshop.heuristics import improve_schedule
 
         given = self.given
         if not given:
-            return improve_beside(self.instance, start, search)
+            return improve_schedule(self.instance, start, search)
         start = replace(start, permutation=given.in_shop(start.permutation))
         ours = given.search_in_shop(search)
-        found = improve_beside(given.shop, start, ours, given.kept)
+        found = improve_schedule(given.shop, start, ours, given.kept)
         return given.out_of_shop(found)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:

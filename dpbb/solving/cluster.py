@@ -24,7 +24,7 @@ from dpbb.errors import ClusterError
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import EngineName, Heuristics, TreeOptions
-from dpbb.problem import ImprovesBeside
+from dpbb.problem import ImprovesSchedules
 from dpbb.solving.arguments import Call
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import Tree
@@ -201,7 +201,7 @@ class Cluster:
         alone = options.heuristic_time_s is not None or threads == 0
         return (
             not alone
-            and isinstance(self._call.problem, ImprovesBeside)
+            and isinstance(self._call.problem, ImprovesSchedules)
             and bool(starting.result().cluster.scheduler.workers)
         )
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.options import EngineName
-from dpbb.problem import ImprovesBeside
+from dpbb.problem import ImprovesSchedules
 
 if TYPE_CHECKING:
     from dpbb.cluster.scheduler.open_run import OpenRun
@@ -96,7 +96,7 @@ class HeuristicThreads:
     def _look(self, run: OpenRun, now: float) -> None:
         state, spec = run.heuristics, run.coordinator.spec
         wanted = spec.tuning.heuristic_threads
-        if wanted == 0 or not isinstance(spec.problem, ImprovesBeside):
+        if wanted == 0 or not isinstance(spec.problem, ImprovesSchedules):
             state.look_at = math.inf
             return
         seats = self._seats(run)

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError
 from dpbb.options import Heuristics
-from dpbb.problem import ImprovesBeside, Incumbent, StartSearch, proving_bound
+from dpbb.problem import ImprovesSchedules, Incumbent, StartSearch, proving_bound
 
 logger = logging.getLogger(__name__)
 
@@ -117,9 +117,9 @@ class RunHeuristics:
         try:
             spec = self._channel.spec()
             problem = spec.problem
-            if isinstance(problem, ImprovesBeside):
+            if isinstance(problem, ImprovesSchedules):
                 bound = proving_bound(problem)
-                methods = [AUTO] * auto + list(problem.methods_beside) * others
+                methods = [AUTO] * auto + list(problem.improving_methods) * others
                 while self._search_once(stop, threads, spec, methods, bound):
                     pass
         except DpbbError as error:  # the run, or the way to it, is gone

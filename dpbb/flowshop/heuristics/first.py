@@ -137,13 +137,13 @@ def first_incumbent(
     return palmer(search) if run.best is None else run.best
 
 
-def improve_beside(
+def improve_schedule(
     instance: FlowShopInstance,
     start: Incumbent,
     wanted: StartSearch,
     kept: tuple[int, int] = (0, 0),
 ) -> Incumbent:
-    """Improve a schedule beside the tree; see ``dpbb.problem.ImprovesBeside``.
+    """Improve a schedule beside the tree; see ``dpbb.problem.ImprovesSchedules``.
 
     ``kept``: as of ``first_incumbent``.
 
@@ -152,8 +152,8 @@ def improve_beside(
     if wanted.method == Heuristics.AUTO:
         wanted = replace(wanted, initial=start.permutation.tolist())
         return first_incumbent(instance, wanted, kept) or start
-    beside = [name for name, other in HEURISTICS.items() if other.beside]
-    one_of(*beside).check(wanted.method, "method")
+    names = [name for name, method in HEURISTICS.items() if method.improves]
+    one_of(*names).check(wanted.method, "method")
     least = wanted.lower_bound or 0
     limit = math.inf if wanted.time_limit_s is None else wanted.time_limit_s
     search = Search(

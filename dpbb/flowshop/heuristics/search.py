@@ -44,7 +44,7 @@ class Search:
         one thread, a seed and this limit a search can be repeated exactly.
     kept
         How many jobs at the front and at the back of the start stay where they are;
-        only a ``Method`` that runs ``beside`` takes other values than zero.
+        only a ``Method`` that ``improves`` takes other values than zero.
     on_improvement, should_stop
         As of ``dpbb.problem.StartSearch``.
     elsewhere
@@ -148,26 +148,26 @@ class Method(NamedTuple):
         Its function for this kind of device as ``"module:function"``; None: there is
         none. The function is a ``Heuristic``; a function ``load`` of the same module,
         if there is one, loads what it compiles.
-    beside
+    improves
         Whether it runs beside the tree, too: in one thread, from a given schedule, of
         which it can keep the prefix and the suffix, see ``Search.kept``.
     """
 
     cpu: str | None
     gpu: str | None = None
-    beside: bool = False
+    improves: bool = False
 
 
 _HERE = "dpbb.flowshop.heuristics"
 
 HEURISTICS: dict[str, Method] = {
     "neh": Method(f"{_HERE}.plain:neh"),
-    "ig": Method(f"{_HERE}.chains:iterated_greedy", beside=True),
-    "vbih": Method(f"{_HERE}.chains:block_insertion", beside=True),
-    "ils": Method(f"{_HERE}.chains:iterated_local_search", beside=True),
-    "beam": Method(f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True),
+    "ig": Method(f"{_HERE}.chains:iterated_greedy", improves=True),
+    "vbih": Method(f"{_HERE}.chains:block_insertion", improves=True),
+    "ils": Method(f"{_HERE}.chains:iterated_local_search", improves=True),
+    "beam": Method(f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", improves=True),
     "tabu": Method(
-        f"{_HERE}.tabu.search:tabu", f"{_HERE}.tabu.search:tabu_gpu", beside=True
+        f"{_HERE}.tabu.search:tabu", f"{_HERE}.tabu.search:tabu_gpu", improves=True
     ),
 }
 """All heuristics; the option ``heuristics`` takes these names."""

@@ -68,7 +68,7 @@ def test_heuristics_keep_what_is_given(method):
         assert sorted(one.permutation.tolist()) == list(range(6))
         assert BETWEEN.evaluate(one.permutation) == one.value
     assert found.value >= best_of(BETWEEN)
-    if HEURISTICS[method].beside:
+    if HEURISTICS[method].improves:
         first = np.arange(6)
         start = Incumbent(BETWEEN.evaluate(first), first, "start")
         stop = iter([False] * 20)

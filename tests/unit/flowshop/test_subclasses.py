@@ -25,7 +25,7 @@ from dpbb.problem import (
     EvaluatesAll,
     HasBounds,
     HasHeuristics,
-    ImprovesBeside,
+    ImprovesSchedules,
     Scheduled,
     best_known_of,
     bound_of,
@@ -155,7 +155,13 @@ def test_the_name_of_a_kind_does_not_stand_for_its_class():
 def test_what_holds_of_flow_shops_alone_is_not_inherited():
     shop = Waiting(dpbb.read_instance("ta001"))
     plain = FlowShopProblem(shop.instance)
-    for capability in Encodable, EvaluatesAll, HasBounds, HasHeuristics, ImprovesBeside:
+    for capability in (
+        Encodable,
+        EvaluatesAll,
+        HasBounds,
+        HasHeuristics,
+        ImprovesSchedules,
+    ):
         assert isinstance(plain, capability)
         assert not isinstance(shop, capability)
     assert best_known_of(plain) is not None

@@ -11,7 +11,7 @@ from dpbb.cluster.worker import heuristics as module
 from dpbb.cluster.worker.heuristics import RunHeuristics, WorkerHeuristics
 from dpbb.errors import ClusterError
 from dpbb.options import Tuning
-from dpbb.problem import ImprovesBeside, Incumbent
+from dpbb.problem import ImprovesSchedules, Incumbent
 from tests.cluster.support import wait_until
 from tests.oracle import TinyFlowShop
 
@@ -25,7 +25,7 @@ def beginning(value, *jobs):
 class Shop(TinyFlowShop):
     """A flow shop whose one method is a function of the test."""
 
-    methods_beside = ("swap",)
+    improving_methods = ("swap",)
 
     def improve(self, start, search):
         return self.method(search.method, start, search)
@@ -37,8 +37,8 @@ class Channel:
     def __init__(self, method, methods=("swap",)):
         problem = Shop(ROWS)
         object.__setattr__(problem, "method", method)
-        object.__setattr__(problem, "methods_beside", methods)
-        assert isinstance(problem, ImprovesBeside)
+        object.__setattr__(problem, "improving_methods", methods)
+        assert isinstance(problem, ImprovesSchedules)
         self.run = SimpleNamespace(problem=problem, tuning=Tuning())
         self.offers = []
         self.gone = False
