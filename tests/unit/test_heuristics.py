@@ -91,7 +91,7 @@ def test_a_problem_keeps_its_own():
 def test_they_find_the_best_order_that_there_is(kind, side, strict):
     for seed in range(4):
         problem = kind(6, ((0, 1), (4, 1)), side, strict, seed)
-        found, steps = found_by(problem, iterations=400)
+        found, steps = found_by(problem, iterations=400, time_limit_s=60)
         assert problem.exists(found.permutation)
         assert found.value == problem.costs[found.permutation, range(6)].sum()
         values = [step.value for step in steps]
