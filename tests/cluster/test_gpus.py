@@ -219,7 +219,7 @@ def test_dask_cuda_is_used_where_it_is_installed(host, monkeypatch):
     module = ModuleType("dask_cuda")
     module.LocalCUDACluster = FakeCudaCluster
     monkeypatch.setitem(sys.modules, "dask_cuda", module)
-    monkeypatch.setattr(embedded, "has_dask_cuda", lambda: True)
+    monkeypatch.setattr(embedded, "find_spec", lambda _: True)
     host(*TWO)
     with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
         assert isinstance(cluster, FakeCudaCluster)
@@ -231,7 +231,7 @@ def test_dask_cuda_is_used_where_it_is_installed(host, monkeypatch):
 
 def test_dask_cuda_that_fails_is_done_without(host, monkeypatch, caplog):
     """Its absence at the import counts as a failure too."""
-    monkeypatch.setattr(embedded, "has_dask_cuda", lambda: True)
+    monkeypatch.setattr(embedded, "find_spec", lambda _: True)
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
     host(*TWO)
     with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):

@@ -1,9 +1,9 @@
 """Clusters of processes: the golden table, kills, the embedded cluster, notebooks."""
 
 import asyncio
-import json
 import logging
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -118,7 +118,7 @@ def test_a_worker_whose_scheduler_died_while_it_started_ends():
     process = launch()
     try:
         order = {"scheduler": "tcp://127.0.0.1:1", "log_level": logging.CRITICAL}
-        process.stdin.write(json.dumps(order).encode() + b"\n")
+        pickle.dump(order, process.stdin)
         process.stdin.close()  # as the parent does when it dies
         assert process.wait(60) == 0
     finally:

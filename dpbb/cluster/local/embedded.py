@@ -7,11 +7,9 @@ Dask is even imported here, and a run may be submitted before they have joined.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 import subprocess
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
@@ -19,7 +17,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.local.process import end, ignore_dasks_warnings, launch
-from dpbb.cluster.scheduler.page import EXPECTED
 from dpbb.cluster.worker.gpus import plan_workers
 from dpbb.errors import ClusterError, OptionError
 from dpbb.kernels.cores import physical_cores
@@ -32,6 +29,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 DASHBOARD_PORT = 8787
 _starting = Lock()
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -89,7 +88,7 @@ def embedded_cluster(
         with _starting:  # one at a time, as two would find the same port free
             address = dashboard_address or free_dashboard_address()
             ignore_dasks_warnings()
-            if len(plan.gpus) > 1 and has_dask_cuda():
+            if len(plan.gpus) > 1 and find_spec("dask_cuda") is not None:
                 cluster = local_cuda_cluster(
                     plan.gpus,
                     host=HOST,
@@ -123,11 +122,11 @@ def _own_cluster(
     launched()
 
     # only now: the workers import at the same time
+    import cloudpickle
     from distributed import LocalCluster
 
-    from dpbb.cluster.local.embedded import attach_later, quiet_dask
     from dpbb.cluster.local.nanny import EmbeddedWorker
-    from dpbb.cluster.local.worker_main import encode_warm_up
+    from dpbb.cluster.scheduler.page import attach_later
 
     if unwanted():
         raise ClusterError("expected a use of the cluster, got none while it started")
@@ -145,7 +144,8 @@ def _own_cluster(
         spares=spares,
         environs=environs,
         on_hopeless=lambda text: _fail_runs(started, text),
-        warm_up=None if warm_up is None else encode_warm_up(*warm_up),
+        # the problem's class may be one of the user's script or notebook: by value
+        warm_up=None if warm_up is None else cloudpickle.dumps(warm_up),
     )
     started.append(stack.enter_context(cluster))
     attach_later(cluster.scheduler)
@@ -211,63 +211,6 @@ def quiet_dask() -> Iterator[None]:
             _open -= 1
             if not _open:
                 _restore.close()
-
-
-logger = logging.getLogger(__name__)
-
-DELAY_S = 2.0
-
-
-def attach_later(scheduler: Any) -> None:
-    """Attach the dashboard to a scheduler of this process that was started without.
-
-    Importing Bokeh takes as long as everything else of a short solve, and nobody looks
-    at a page within the first seconds: until then its port answers, but has no plots.
-
-    Call it in any thread; does nothing if the scheduler closes before.
-    """
-    asyncio_loop: asyncio.AbstractEventLoop = scheduler.loop.asyncio_loop
-    if find_spec("bokeh") is not None:
-        EXPECTED.add(scheduler)
-
-    def begin() -> None:
-        asyncio_loop.call_later(DELAY_S, start_import)
-
-    def start_import() -> None:
-        # a thread of its own: the loop goes on, and no exit waits for it
-        if not scheduler.status.name.startswith("clos"):
-            threading.Thread(target=load, name="dpbb-dashboard", daemon=True).start()
-
-    def load() -> None:
-        try:
-            import distributed.dashboard.scheduler  # noqa: F401
-
-            import dpbb.dashboard.page  # noqa: F401
-        except ImportError as error:
-            logger.warning("no dashboard: %s", error)
-            return
-        if not asyncio_loop.is_closed():
-            asyncio_loop.call_soon_threadsafe(attach)
-
-    def attach() -> None:
-        from distributed.dashboard.scheduler import connect
-
-        if scheduler.status.name.startswith("clos"):
-            return
-        connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
-        plugin = scheduler.extensions.get("dpbb")
-        if plugin is not None:
-            plugin.page.attach()
-
-    asyncio_loop.call_soon_threadsafe(begin)
-
-
-PACKAGE = "dask_cuda"
-
-
-def has_dask_cuda() -> bool:
-    """Whether dask-cuda can be imported; does not do it."""
-    return find_spec(PACKAGE) is not None
 
 
 def local_cuda_cluster(

@@ -2,8 +2,8 @@
 
 import asyncio
 import contextlib
-import json
 import logging
+import pickle
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ class EmbeddedWorker(ProcessInterface):
         environs: Sequence[Mapping[str, str]] = ({},),
         on_hopeless: Callable[[str], None] = logger.error,
         log_level: int = logging.CRITICAL,
-        warm_up: str | None = None,
+        warm_up: bytes | None = None,
         **options: Any,
     ) -> None:
         self._order = {
@@ -96,7 +96,7 @@ class EmbeddedWorker(ProcessInterface):
         self._began = time.monotonic()
         if process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it is dead: see _watch
-                process.stdin.write(json.dumps(self._order).encode() + b"\n")
+                pickle.dump(self._order, process.stdin)
                 process.stdin.flush()
 
     async def _watch(self) -> None:

@@ -1,15 +1,13 @@
 """What a worker process of the embedded cluster runs, from its start to its end.
 
 Started before the scheduler, so that both import at the same time; what to join comes
-as one line of JSON on standard input when the scheduler's address is known. The end of
+as a pickled dict on standard input when the scheduler's address is known. The end of
 standard input means that the parent is done with it, or dead. A process of its own and
 no ``multiprocessing``, so that a script needs no ``if __name__ == "__main__"``.
 """
 
 import asyncio
-import base64
 import contextlib
-import json
 import logging
 import os
 import pickle
@@ -23,8 +21,6 @@ from typing import Any
 from dpbb.cluster.local.process import ignore_dasks_warnings
 from dpbb.cluster.worker.gpus import seat_kinds
 
-WARM_UP = "warm_up"
-
 
 def main() -> None:
     """Serve until standard input ends."""
@@ -35,12 +31,12 @@ def main() -> None:
     import dask
     from distributed import Worker
 
-    line = sys.stdin.readline()
-    if not line:
+    try:
+        order: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301
+    except EOFError:
         return
-    order: dict[str, Any] = json.loads(line)
     logging.getLogger("distributed").setLevel(order.pop("log_level"))
-    warm_up = order.pop(WARM_UP, None)
+    warm_up = order.pop("warm_up", None)
     if warm_up is not None:
         threading.Thread(target=_warm_up, args=(warm_up,), daemon=True).start()
     # a worker that explores holds no data: there is nothing to spill or to pause for
@@ -85,21 +81,13 @@ def _import_engine() -> None:
         import_module(modules[first])
 
 
-def encode_warm_up(engine: str, problem: Any, tree: Any) -> str:
-    """Return what ``_warm_up`` takes, as a string."""
-    import cloudpickle
-
-    # the problem's class may be one of the user's script or notebook: by value
-    return base64.b64encode(cloudpickle.dumps((engine, problem, tree))).decode()
-
-
-def _warm_up(message: str) -> None:
+def _warm_up(message: bytes) -> None:
     """Load the engine's code for the problem that comes soon; never an error."""
     from dpbb.cluster.worker.sessions import AUTO_ENGINES
     from dpbb.engines.registry import AUTO, choose_engine
 
     try:
-        engine, problem, tree = pickle.loads(base64.b64decode(message))  # noqa: S301
+        engine, problem, tree = pickle.loads(message)  # noqa: S301
         kind = "cuda" if seat_kinds(os.environ)[0] == "gpu" else "cpu"
         for name in AUTO_ENGINES[kind] if engine == AUTO else (engine,):
             chosen, _ = choose_engine(name, problem, tree)

@@ -13,6 +13,7 @@ import sys
 import threading
 import weakref
 from asyncio import AbstractEventLoop
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,7 +34,10 @@ CONTROLS = "dpbb.dashboard.controls"
 HOSTS = "dpbb.dashboard.hosts"
 """Dask setting: further names, of this host or a proxy, that the page answers under."""
 
-EXPECTED: weakref.WeakSet[Any] = weakref.WeakSet()
+DELAY_S = 2.0
+"""Nobody looks at a page so soon; to import Bokeh takes as long as a short solve."""
+
+_expected: weakref.WeakSet[Any] = weakref.WeakSet()
 """Schedulers that get their dashboard a moment after their start."""
 
 
@@ -183,7 +187,7 @@ class Page:
     @property
     def comes(self) -> bool:
         """Whether the page is there, or will be in a moment."""
-        return self._application is not None or self._scheduler in EXPECTED
+        return self._application is not None or self._scheduler in _expected
 
     def attach(self) -> bool:
         """Add the page to the dashboard, if there is one, once.
@@ -309,3 +313,42 @@ def _refuse_strangers(application: Any, controls: PageControls) -> None:
         return knows(host) and is_same_origin(request.headers.get("Origin"), host)
 
     filter_requests(application, Refusal, is_known)
+
+
+def attach_later(scheduler: Any) -> None:
+    """Attach the dashboard to a scheduler of this process that was started without.
+
+    Until then its port answers, but has no plots. Call it in any thread; does nothing
+    if the scheduler closes before.
+    """
+    loop: AbstractEventLoop = scheduler.loop.asyncio_loop
+    if find_spec("bokeh") is not None:
+        _expected.add(scheduler)
+
+    def start_import() -> None:
+        # a thread of its own: the loop goes on, and no exit waits for it
+        if not scheduler.status.name.startswith("clos"):
+            threading.Thread(target=load, name="dpbb-dashboard", daemon=True).start()
+
+    def load() -> None:
+        try:
+            import distributed.dashboard.scheduler  # noqa: F401
+
+            import dpbb.dashboard.page  # noqa: F401
+        except ImportError as error:
+            logger.warning("no dashboard: %s", error)
+            return
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(attach)
+
+    def attach() -> None:
+        from distributed.dashboard.scheduler import connect
+
+        if scheduler.status.name.startswith("clos"):
+            return
+        connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
+        plugin = scheduler.extensions.get("dpbb")
+        if plugin is not None:
+            plugin.page.attach()
+
+    loop.call_soon_threadsafe(lambda: loop.call_later(DELAY_S, start_import))
