@@ -1,18 +1,13 @@
 """Make the plots of the documentation in docs/images: one of each kind, of real runs.
 
 Needs Matplotlib (``pip install "dpbb[plot]"``). Solves the joinery of the examples, and
-ta021 from a bad schedule on a cluster of this machine, whose snapshots are kept; then
-simulates clusters of up to 16,384 GPUs (``tests/worlds``), which takes an hour:
-``--scale FILE ...`` draws what it wrote with ``--json`` before, into one curve;
-``--quick`` leaves it out, ``--only-scale`` all else.
+ta021 from a bad schedule on a cluster of this machine, whose snapshots are kept.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tempfile
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,9 +16,6 @@ sys.path.insert(0, str(ROOT))
 
 MAX_BYTES = 150_000
 DPI = 110
-SIMULATED_S = 600.0  # an ideal run, as ``tests.worlds scale`` has it
-FIRST = "as measured"  # the case of which a line is drawn
-BEYOND = ("--seats", "8192", "16384", "--no-variants", "--no-ideal")
 MEASURED = [
     {"series": f"{tree}, {nodes} nodes", "gpus": gpus, "seconds": seconds}
     for tree, nodes, times in (
@@ -42,24 +34,10 @@ def main() -> int:
     parser.add_argument(
         "--instance", default="ta021", help="of the run (default ta021)"
     )
-    parser.add_argument("--quick", action="store_true", help="without the simulation")
-    parser.add_argument(
-        "--scale", type=Path, nargs="+", metavar="FILE", help="already simulated"
-    )
-    parser.add_argument(
-        "--only-scale", action="store_true", help="nothing but the simulation"
-    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    if not options.only_scale:
-        draw_runs(options.instance, options.out)
-    if not options.quick:
-        texts = simulate() if options.scale is None else map(_read, options.scale)
-        rows = [row for text in texts for row in json.loads(text)["rows"]]
-        rows.sort(key=lambda row: (row["case"]["name"] != FIRST, row["case"]["seats"]))
-        curve(rows, options.out / "scale.png")
-        table(rows, options.out / "scale-table.txt")
+    draw_runs(options.instance, options.out)
     return 0
 
 
@@ -74,10 +52,6 @@ def draw_runs(instance: str, out: Path) -> None:
     middle = min(snapshots, key=lambda snapshot: abs(snapshot.explored - 0.5))
     save(middle, "intervals", out / "search-space-now.png")
     save(MEASURED, "speedup", out / "speedup.png")
-
-
-def _read(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
 
 
 def watch(name: str) -> list:
@@ -108,53 +82,6 @@ def watch(name: str) -> list:
         submit_run(client, spec) as run,
     ):
         return [*run.stream(0.2)]
-
-
-def simulate() -> list[str]:
-    """Simulate, also beyond the suite's seats; returns what it writes."""
-    from tests.worlds.__main__ import main as worlds
-
-    texts = []
-    for more in ((), BEYOND):
-        with tempfile.TemporaryDirectory() as folder:
-            record = Path(folder) / "scale.json"
-            if worlds(["scale", "--json", str(record), *more]):
-                raise SystemExit("the simulation failed")
-            texts.append(_read(record))
-    return texts
-
-
-def curve(rows: list, file: Path) -> None:
-    """Draw what ``tests.worlds scale --plot`` draws."""
-    from tests.worlds.scale.curve import plot_scale
-
-    points = [
-        (
-            row["case"]["name"],
-            row["case"]["seats"],
-            row["efficiency"],
-            row["tally"]["loop_s"] / row["tally"]["seconds"],
-        )
-        for row in rows
-    ]
-    plot_scale(points, SIMULATED_S, file)
-    check(file)
-
-
-def table(rows: list, file: Path) -> None:
-    """Write the same as a table, which the page includes."""
-    lines = [
-        "| seats | case | seconds | efficiency | event loop busy | units |",
-        "|---:|---|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        case, tally = row["case"], row["tally"]
-        lines.append(
-            f"| {case['seats']:,} | {case['name']} | {tally['seconds']:.0f} "
-            f"| {row['efficiency']:.1%} | {tally['loop_s'] / tally['seconds']:.1%} "
-            f"| {tally['units']:,} |"
-        )
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def save(data, kind: str, file: Path) -> None:  # noqa: ANN001

@@ -1,26 +1,18 @@
 """The simulation: sizes add up, the real ledger comes to n!, nobody invents time."""
 
 import argparse
-import gc
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpbb.coordination.checkpoint import SavedUnit
-from dpbb.coordination.messages import UnitId
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.tree.work_unit import WorkUnit
-from tests.unit.coordination.test_checkpoint import flow_shop_state
-from tests.worlds.scale import interpreter
 from tests.worlds.scale import suite as scale
-from tests.worlds.scale.checkpoints import Encoder
-from tests.worlds.scale.costs import Costs, one_check, sample_roots, time_full_reports
-from tests.worlds.scale.interpreter import Collector, Sharing, measure_sharing
+from tests.worlds.scale.costs import Costs, sample_roots, time_full_reports
 from tests.worlds.scale.physics import Physics
 from tests.worlds.scale.recorded import SplitTree, load_tree, record_tree
 from tests.worlds.scale.session import SeatSession
@@ -135,89 +127,6 @@ def test_checkpoints_are_taken_on_the_loop():
     tally = simulate_case(Case(2), costs=COSTS, physics=physics, seconds=40).tally
     assert tally.events["save"] == int(tally.seconds / 30)
     assert tally.loop_by["save"] > 0
-
-
-SHARING = Sharing(
-    message_s=(0.0, 1e-3, 2e-3, 3e-3),
-    loop=(1.0, 2.0, 3.0, 4.0),
-    idle=(1.0, 1.0, 2.0, 3.0),
-    busy=(1.0, 3.0, 4.0, 5.0),
-)
-
-
-def test_what_the_process_of_the_scheduler_does_costs_the_loop(monkeypatch):
-    monkeypatch.setattr(interpreter.gc, "get_threshold", lambda: (2, 10, 10))
-    physics = Physics(speed=1e5, load_s=0.01, slice_s=0.1, join_s=0.1)
-    costs = replace(
-        COSTS,
-        unit_s=0.5,
-        object_s=1e-5,
-        n_objects=1000,
-        seat_objects=10,
-        sharing=SHARING,
-    )
-    full, ideal = (
-        simulate_case(
-            Case(6, ideal=ideal), costs=costs, physics=physics, seconds=40
-        ).tally
-        for ideal in (False, True)
-    )
-    assert full.lock_s > 0
-    assert full.garbage_s > 0
-    assert full.loop_s > full.lock_s + full.garbage_s
-    assert full.encoded > 0
-    assert full.encoding_s >= 0.5 * full.encoded
-    assert ideal.lock_s == ideal.garbage_s == ideal.encoding_s == 0
-
-
-def test_short_work_of_the_loop_keeps_the_lock():
-    """A thread that waits gets it after five milliseconds."""
-    assert SHARING.loop_s(0.004, 0, 2) == 0.004
-    assert SHARING.loop_s(0.006, 1, 2) == pytest.approx(0.006 + 0.001 * 2 + 2e-3)
-    assert SHARING.loop_s(0.006, 1, 0) == 0.006
-    assert SHARING.check(2, 0.25) == pytest.approx(0.75 * 2 + 0.25 * 4)
-    assert SHARING.check(9, 0.0) == 3.0
-
-
-def test_garbage_is_collected_when_so_many_objects_are_new():
-    threshold, *_ = gc.get_threshold()
-    collector = Collector(n_objects=10 * threshold, object_s=1.0)
-    assert collector.made(threshold) == 0
-    assert collector.made(-threshold) == 0
-    assert collector.made(threshold + 1) == threshold + 1
-    while not collector.full:
-        seconds = collector.made(threshold + 1)
-    assert seconds > 10 * threshold
-    assert collector.made(1) == 0
-
-
-def test_units_are_encoded_when_they_have_changed():
-    roots = [sample_roots(50, 20, seed) for seed in range(8)]
-    units = [
-        SavedUnit(UnitId(n), roots[n], (), 0, fresh=False) for n in range(len(roots))
-    ]
-    state = flow_shop_state()
-    encoder = Encoder(replace(COSTS, unit_s=1.0))
-
-    def seconds():
-        return round(encoder.seconds(replace(state, units=tuple(units))), 1)
-
-    assert seconds() == 8
-    assert seconds() == 0
-    units[0] = replace(units[0], gifts=(roots[1],))
-    assert seconds() == 0  # what has left it lies beside
-    for n in range(1, 6):  # most of the first part is of no use now
-        units[n] = replace(units[n], roots=sample_roots(50, 20, 10 + n))
-    assert seconds() == 5 + 3
-    assert encoder.units == 8 + 5 + 3
-
-
-def test_measured_times_of_threads_never_fall():
-    sharing = measure_sharing(one_check(50, 500), 3)
-    for values in (sharing.message_s, sharing.loop, sharing.idle, sharing.busy):
-        assert len(values) == 4
-        assert list(values) == sorted(values)
-    assert min(sharing.loop) == 1
 
 
 def test_reports_of_the_cost_bench_pass_the_ledger():

@@ -9,10 +9,9 @@ and check times of reports with as many roots as a GPU holds.
 from __future__ import annotations
 
 import asyncio
-import gc
 import statistics
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,13 +26,6 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
-from tests.worlds.scale.interpreter import (
-    NOTHING_SHARED,
-    Sharing,
-    count_objects,
-    measure_sharing,
-    object_seconds,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,14 +68,6 @@ class Costs:
         The seat's, for a full report.
     full_bytes, gift_bytes
         On the wire.
-    unit_s
-        A thread, encoding an open unit for a checkpoint.
-    object_s
-        A collection of garbage, for each object that it goes through.
-    n_objects, seat_objects
-        Objects of the scheduler's process, and what a seat with a unit adds to them.
-    sharing
-        What busy threads cost.
     """
 
     rpc_s: float
@@ -99,16 +83,6 @@ class Costs:
     encode_s: float
     full_bytes: int
     gift_bytes: int
-    unit_s: float = 0.0
-    object_s: float = 0.0
-    n_objects: int = 0
-    seat_objects: int = 0
-    sharing: Sharing = NOTHING_SHARED
-
-    @property
-    def ideal(self) -> Costs:
-        """The same without garbage, with a lock for each thread and free encoding."""
-        return replace(self, unit_s=0.0, object_s=0.0, sharing=NOTHING_SHARED)
 
     def times(self, factor: float) -> Costs:
         """All seconds multiplied."""
@@ -300,28 +274,6 @@ def _without(times: ReportTimes, first: int) -> ReportTimes:
     )
 
 
-def time_units(n_jobs: int, n_roots: int, repeat: int) -> float:
-    """Median seconds to encode an open unit."""
-    roots = sample_roots(n_jobs, n_roots)
-    times = []
-    for _ in range(repeat):
-        begin = time.thread_time()
-        Section.of(encode_roots(roots), "", 0)
-        times.append(time.thread_time() - begin)
-    return statistics.median(times)
-
-
-def one_check(n_jobs: int, n_roots: int) -> Callable[[], object]:
-    """Return what a checker thread does with a full report, to be done again."""
-    seat = OneSeat(n_jobs)
-    remaining = sample_roots(n_jobs, n_roots)
-    counts = _counts(seat, remaining, remaining)
-    full = FullReport(counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False)
-    message = wrap(encode(Report(seat.lease.id, 1, **counts["report"], full=full)))
-    basis = seat.hub.run(seat.spec.run_id).coordinator.basis(seat.lease.id)
-    return lambda: check_report(basis, decode_report(unwrap(message)))
-
-
 # -- Dask -----------------------------------------------------------------------
 
 
@@ -416,21 +368,7 @@ async def _dask(repeat: int) -> dict[str, Any]:
             "hold_s": await loop_s(holds, repeat),
             "hint_s": await loop_s(hints, repeat),
             "heartbeat_s": await loop_s(heartbeats, repeat),
-            **await _objects(cluster),
         }
-
-
-async def _objects(cluster: Any) -> dict[str, int]:
-    """Count objects of a scheduler's process, and what each worker adds to them."""
-    more = 3
-    gc.collect()
-    before = len(gc.get_objects())
-    cluster.scale(1 + more)
-    await cluster
-    gc.collect()
-    each = (len(gc.get_objects()) - before) // more
-    seat = count_objects(lambda: OneSeat(50))
-    return {"n_objects": before, "seat_objects": max(0, each) + seat}
 
 
 async def _wait_for(answer: asyncio.Future[None]) -> None:
@@ -461,7 +399,4 @@ def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
         encode_s=median(full.encode),
         full_bytes=full.n_bytes,
         gift_bytes=gift.n_bytes,
-        unit_s=time_units(n_jobs, n_roots, repeat),
-        object_s=object_seconds(),
-        sharing=measure_sharing(one_check(n_jobs, n_roots), repeat),
     )

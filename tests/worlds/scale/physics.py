@@ -67,12 +67,7 @@ class Tally:
     starting_s: float = 0.0  # between a lease's assignment and full speed
     idle_s: float = 0.0  # nothing to do
     loop_s: float = 0.0  # the event loop is busy
-    garbage_s: float = 0.0  # of these
-    lock_s: float = 0.0  # of these: waiting for what a thread holds
     thread_s: float = 0.0  # checking
-    encoding_s: float = 0.0  # of checkpoints, in a thread of its own
-    encoded: int = 0  # units of checkpoints
-    collections: int = 0  # of all objects
     worst_queue_s: float = 0.0  # of the event loop
     ramp_s: float = 0.0  # until 95 % of the seats explored
     bytes: int = 0

@@ -32,7 +32,6 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
-from dpbb.plotting.style import require_matplotlib
 from dpbb.text.json_text import json_text
 from tests.worlds.scale import costs as measured
 from tests.worlds.scale.physics import Drop, Physics, Tally
@@ -61,7 +60,6 @@ class Case:
     name: str = "as measured"
     factor: float = 1.0
     shuffled: bool = False
-    ideal: bool = False  # see ``Costs.ideal``
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +106,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do without doubled costs and the shuffled trace (at the most seats)",
     )
     parser.add_argument(
-        "--no-ideal",
-        action="store_true",
-        help="do without the case of a scheduler's process that costs nothing itself",
-    )
-    parser.add_argument(
         "--costs-only", action="store_true", help="simulate nothing: reports, state"
     )
     parser.add_argument("--processes", type=int, default=1, help="runs at a time")
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
-    parser.add_argument("--plot", type=Path, default=None, help="draw the curve there")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -125,8 +117,6 @@ def run(args: argparse.Namespace) -> int:
     for name in ("seats", "processes", "repeat", "roots"):
         if np.min(getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
-    if args.plot is not None:
-        require_matplotlib()  # now, not after minutes
     reports = {n: report_costs(n, args.roots, args.repeat) for n in (50, 100)}
     states = {n: state_costs(n, args.roots, max(args.seats)) for n in (50, 100)}
     _print_costs(reports, states, args.roots, max(args.seats))
@@ -134,7 +124,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.costs_only:
         costs = measured.measure(N_JOBS, args.roots, args.repeat)
         print("ms on the loop: " + _in_ms(costs))
-        _print_process(costs, max(args.seats))
         physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
         simulate = partial(
             simulate_case,
@@ -148,17 +137,11 @@ def run(args: argparse.Namespace) -> int:
             most = max(args.seats)
             cases.append(Case(most, "costs doubled", factor=2.0))
             cases.append(Case(most, "shuffled", shuffled=True))
-        if not args.no_ideal:
-            cases.append(Case(max(args.seats), "ideal process", ideal=True))
         print("in it: " + "; ".join(MODELLED))
         print("not in it: " + "; ".join(LEFT_OUT))
         print(
-            "ideal process: without garbage, with a lock for every thread and with "
-            "checkpoints for nothing"
-        )
-        print(
             "seats  case             s     efficient    idle  starting  reporting"
-            "   stale    loop  garbage    lock  threads  encode  queue s   units  MB/s"
+            "   stale    loop  threads  queue s   units  MB/s"
         )
         rows = []
         with ProcessPoolExecutor(
@@ -180,10 +163,6 @@ def run(args: argparse.Namespace) -> int:
             "trace": args.trace.name,
             "rows": [{**asdict(row), "efficiency": row.efficiency} for row in rows],
         }
-        if args.plot is not None:
-            from tests.worlds.scale.curve import plot_scale
-
-            plot_scale([_point(row) for row in rows], args.seconds, args.plot)
     if args.json is not None:
         args.json.write_text(json_text(record, indent=1))
     return 0
@@ -224,7 +203,7 @@ def simulate_case(
         spec,
         tree,
         case.seats,
-        costs.ideal if case.ideal else costs,
+        costs,
         physics,
         factor=case.factor,
         drops=_drops(problem, seconds, seed),
@@ -327,48 +306,18 @@ def _in_ms(costs: Costs) -> str:
     )
 
 
-def _print_process(costs: Costs, seats: int) -> None:
-    sharing = costs.sharing
-    n_objects = costs.n_objects + seats * costs.seat_objects
-    print(
-        f"a full collection of {n_objects / 1e6:.1f} M objects "
-        f"{n_objects * costs.object_s:.2f} s; encoding a unit "
-        f"{1e3 * costs.unit_s:.2f} ms"
-    )
-
-    def listed(values: Sequence[float]) -> str:
-        return " / ".join(f"{value:.2f}" for value in values)
-
-    most = len(sharing.loop) - 1
-    print(
-        f"beside 0 to {most} busy threads a message waits "
-        f"{listed([1e3 * s for s in sharing.message_s])} ms, and long work of the loop "
-        f"takes {listed(sharing.loop)} times as long; 1 to {most} threads take "
-        f"{listed(sharing.idle[1:])} times as long beside an idle loop, "
-        f"{listed(sharing.busy[1:])} beside a busy one"
-    )
-
-
 def _print_row(row: Row) -> None:
     case, tally = row.case, row.tally
-    whole_s = tally.seconds
     print(
         f"{case.seats:>5}  {case.name:<14}{tally.seconds:>6.1f}{row.efficiency:>11.1%}"
         f"{row.share(tally.idle_s):>8.1%}{row.share(tally.starting_s):>10.1%}"
         f"{row.share(tally.reporting_s):>11.1%}{row.share(tally.stale_s):>8.1%}"
         f"{tally.loop_s / tally.seconds:>8.1%}"
-        f"{tally.garbage_s / whole_s:>9.1%}{tally.lock_s / whole_s:>8.1%}"
-        f"{tally.thread_s / whole_s:>9.1%}{tally.encoding_s / whole_s:>8.1%}"
+        f"{tally.thread_s / tally.seconds:>9.1%}"
         f"{tally.worst_queue_s:>9.2f}{tally.units:>8}"
         f"{tally.bytes / tally.seconds / 1e6:>6.1f}",
         flush=True,
     )
-
-
-def _point(row: Row) -> tuple[str, int, float, float]:
-    """Case, seats, efficiency, share of the loop's time."""
-    busy = row.tally.loop_s / row.tally.seconds
-    return row.case.name, row.case.seats, row.efficiency, busy
 
 
 __all__: Sequence[str] = ["Case", "Row", "add_arguments", "run", "simulate_case"]

@@ -8,9 +8,7 @@ the run ends when the real ledger says that n! leaves are closed.
 
 Time on the loop is the time that the real call took on this machine just then, plus
 the measured ``Costs`` of what is not there: Dask, and reports with as many roots as a
-GPU holds (a simulated seat holds fewer); and what collections of garbage and the lock
-that busy threads share with the loop add to it (``interpreter.py``). Checkpoints are
-encoded in a thread (``checkpoints.py``). Not in it: ``LEFT_OUT``.
+GPU holds (a simulated seat holds fewer). Not in it: ``LEFT_OUT``.
 """
 
 from __future__ import annotations
@@ -27,9 +25,7 @@ from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, Report
 from dpbb.coordination.wire import decode, decode_report, encode
-from tests.worlds.scale.checkpoints import Encoder
 from tests.worlds.scale.costs import seat_message
-from tests.worlds.scale.interpreter import Collector
 from tests.worlds.scale.physics import Tally
 from tests.worlds.scale.seat import SimulatedSeat
 
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
 
     from dpbb.cluster.scheduler.heuristics import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
@@ -58,14 +53,12 @@ if TYPE_CHECKING:
 MODELLED = (
     "the hub, the coordinator, the ledger and the wire forms (the real ones)",
     "Dask's messages, futures, hints and heartbeats (measured)",
-    "collections of garbage in the scheduler's process",
-    "the lock that checking and encoding threads share with the loop",
-    "encoding of checkpoints",
 )
 LEFT_OUT = (
     "seats that are lost",
     "a network that seats share: every message has 0.5 ms and 1 GB/s of its own",
-    "the disk under the checkpoints",
+    "collections of garbage, and the lock that threads share with the loop",
+    "encoding and writing of checkpoints",
     "clients and pages, but for one that looks every second",
 )
 TICK_S = 0.1  # of the scheduler plugin
@@ -98,11 +91,6 @@ class World:
         ] = []
         self._ties = count()
         self._threads = [0.0] * N_THREADS  # when each is free
-        self._writer = 0.0  # when the thread that writes checkpoints is
-        self._encoder = Encoder(self.costs)
-        self._collector = Collector(
-            costs.n_objects + n_seats * costs.seat_objects, self.costs.object_s
-        )
         self._hub_now = 0.0  # when the loop gets to what it does
         self._extra_s = 0.0  # of Dask, in the call under way
         self._outbox: list[tuple[Callable[..., None], tuple[object, ...]]] = []
@@ -138,7 +126,7 @@ class World:
         self.later(TICK_S, self._tick)
         self.later(WATCH_S, self._watch)
         self.later(self.spec.options.checkpoint_interval_s, self._save)
-        # it would go through all seats, at the expense of the hub; see ``Collector``
+        # it would go through all seats, at the expense of the hub
         gc.disable()
         try:
             while self._queue and not self.over:
@@ -188,17 +176,10 @@ class World:
         start = max(self.now, self._loop_free)
         self.tally.worst_queue_s = max(self.tally.worst_queue_s, start - self.now)
         self._hub_now, self._extra_s = start, 0.0
-        objects = gc.get_count()[0]
         begin = time.thread_time()
         result = on_loop()
         real_s = (time.thread_time() - begin) * self.factor
-        collecting_s = self._collector.made(gc.get_count()[0] - objects)
-        asked_s = real_s + dask_s + self._extra_s
-        busy_s = collecting_s + self.costs.sharing.loop_s(
-            asked_s, 1 + len(self._outbox), self._busy_threads(start)
-        )
-        self.tally.garbage_s += collecting_s
-        self.tally.lock_s += busy_s - collecting_s - asked_s
+        busy_s = real_s + dask_s + self._extra_s
         self._loop_free = start + busy_s
         self.tally.note(name, busy_s)
         arrival = self._loop_free + self.physics.latency_s
@@ -250,7 +231,7 @@ class World:
                 came = _with_bytes(came, n_bytes)
             checked = None if basis is None else check_report(basis, came)
             real_s = (time.thread_time() - begin) * self.factor
-            busy_s = self._in_thread(max(real_s, thread_s), start)
+            busy_s = max(real_s, thread_s)
             self._threads[index] = start + busy_s
             self.tally.thread_s += busy_s
             self.at(
@@ -307,28 +288,10 @@ class World:
         self.later(WATCH_S, self._watch)
 
     def _save(self) -> None:
-        """Take a checkpoint, and encode it in a thread; the next one comes later."""
+        """Take a checkpoint on the loop; the next one comes later."""
         coordinator = self.hub.run(self.spec.run_id).coordinator
-
-        def encode(saved: Checkpoint) -> None:
-            asked_s = self._encoder.seconds(saved, self.factor)
-            if self.costs.unit_s:
-                busy_s = self._in_thread(asked_s, self.now)
-                self._writer = self.now + busy_s
-                self.tally.encoding_s += busy_s
-            written = max(self.now, self._writer)
-            self.at(written + self.spec.options.checkpoint_interval_s, self._save)
-
-        self.serve("save", 0.0, lambda: coordinator.checkpoint(self._hub_now), encode)
-
-    def _busy_threads(self, moment: float) -> int:
-        """How many threads check or encode then."""
-        return sum(free > moment for free in (*self._threads, self._writer))
-
-    def _in_thread(self, seconds: float, start: float) -> float:
-        """Seconds that some work takes in a thread, beside loop and other threads."""
-        load = min(1.0, self.tally.loop_s / start) if start > 0 else 0.0
-        return seconds * self.costs.sharing.check(1 + self._busy_threads(start), load)
+        self.serve("save", 0.0, lambda: coordinator.checkpoint(self._hub_now))
+        self.later(self.spec.options.checkpoint_interval_s, self._save)
 
     def _improve(self, drop: Drop) -> None:
         """Let a seat that explores find a better permutation."""
@@ -370,8 +333,6 @@ class World:
                 tally.idle_s += max(0.0, tally.seconds - seat.parked_since)
         outcome = self.hub.finished[self.spec.run_id].outcome
         tally.units, tally.donations = outcome.totals.units, outcome.totals.donations
-        tally.collections = self._collector.full
-        tally.encoded = self._encoder.units
 
     # -- the hub's shell ----------------------------------------------------------
 
