@@ -18,7 +18,6 @@ import numpy as np
 
 from dpbb.cluster.rpc import unwrap, wrap
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.coordination.format import Section, encode_roots
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
 from dpbb.coordination.wire import decode_report, encode
