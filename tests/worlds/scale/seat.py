@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.cluster.worker.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
-from dpbb.coordination.messages import FullReport, OrderKind, Report
+from dpbb.coordination.messages import FullReport, Lease, Order, OrderKind, Report
 from dpbb.coordination.wire import decode, encode
 from dpbb.errors import StaleLeaseError
 from dpbb.tree.work_unit import WorkUnit
@@ -13,7 +13,7 @@ from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.session import SeatSession
 
 if TYPE_CHECKING:
-    from dpbb.coordination.messages import Assignment, GiftWanted, Lease, Order, SeatId
+    from dpbb.coordination.messages import Assignment, GiftWanted, SeatId
     from dpbb.engines.base import Candidate
     from tests.worlds.scale.world import World
 

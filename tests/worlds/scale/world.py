@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import OrderKind, Report
+from dpbb.coordination.messages import Order, OrderKind, Report
 from dpbb.coordination.wire import decode, decode_report, encode
 from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.physics import Tally
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         Assignment,
         GiftWanted,
         LeaseId,
-        Order,
         RunId,
         RunSpec,
         SeatId,
