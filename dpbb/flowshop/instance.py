@@ -19,9 +19,6 @@ from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
 from dpbb.text.names import clean
 
-SHOWN_JOBS, SHOWN_MACHINES = 8, 20
-"""Processing times that a notebook shows: the first ones."""
-
 
 class Orientation(StrEnum):
     """What the rows of a table of processing times are."""
@@ -165,11 +162,7 @@ class FlowShopInstance:
             "best known makespan": self.best_known or "unknown",
             "digest": self.digest[:12],
         }
-        corner = self.times[:SHOWN_JOBS, :SHOWN_MACHINES].tolist()
-        heat = markup.heat_table(
-            corner, corner="job \\ machine", what="jobs", shape=self.times.shape
-        )
-        return markup.card(self.name, "flow shop", [markup.table(facts.items()), heat])
+        return markup.card(self.name, "flow shop", [markup.table(facts.items())])
 
     def __reduce__(self) -> tuple[Callable[..., FlowShopInstance], tuple[Any, ...]]:
         # Times travel in the narrowest type that holds them: an eighth of the bytes.

@@ -5,7 +5,7 @@ are those of the page (``currentColor``) or half transparent, on light and on da
 """
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 LEFT = "text-align:left;padding:1px 12px 1px 0"
@@ -19,8 +19,6 @@ STATES = {
     "waiting": "rgb(128,128,128)",
 }
 """Colors of the search space."""
-
-HEAT = "230,120,30"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,45 +90,3 @@ def legend(names: Iterable[tuple[str, str]]) -> Html:
         for state, text in names
     )
     return Html(f"<div>{parts}</div>")
-
-
-def heat_table(
-    rows: Sequence[Sequence[int]], *, corner: str, what: str, shape: tuple[int, int]
-) -> Html:
-    """Return the upper left corner of a table of numbers, darker where they are large.
-
-    Parameters
-    ----------
-    corner
-        What rows and columns are.
-    what
-        What the rows are, as "and 12 more ..." names them.
-    shape
-        Rows and columns of the whole table.
-    """
-    most = max((max(row) for row in rows), default=0) or 1
-    more_columns = "…" if shape[1] > len(rows[0]) else ""
-    cell = "padding:0 5px;text-align:right"
-    head = "".join(f"<th style='{cell};{FAINT}'>{k}</th>" for k in range(len(rows[0])))
-    lines = [
-        f"<tr style='background:none'><th style='{cell};{FAINT}'>{escape(corner)}</th>"
-        f"{head}<th>{more_columns}</th></tr>"
-    ]
-    for number, row in enumerate(rows):
-        cells = "".join(
-            f"<td style='{cell};background:rgba({HEAT},{0.6 * value / most:.2f})'>"
-            f"{value}</td>"
-            for value in row
-        )
-        lines.append(
-            f"<tr style='background:none'><th style='{cell};{FAINT}'>{number}</th>"
-            f"{cells}<td>{more_columns}</td></tr>"
-        )
-    left = shape[0] - len(rows)
-    rest = (
-        f"<div style='{FAINT}'>… and {left:,} more {escape(what)}</div>" if left else ""
-    )
-    return Html(
-        f"<table style='border:none;font-size:85%;margin:2px 0'>{''.join(lines)}"
-        f"</table>{rest}"
-    )

@@ -51,7 +51,7 @@ def begun(client, path, folder=None, at_least=20):
         optima_file=str(path),
         checkpoint=folder and str(folder),
         checkpoint_interval_s=0.05,
-        slice_s=0.01,
+        tuning={"slice_s": 0.01},
     )
     wait_until(lambda: path.exists() and path.read_text().count("\n") >= at_least)
     return run

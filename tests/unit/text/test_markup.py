@@ -41,18 +41,6 @@ def test_the_strip_is_finished_but_for_open_spans():
     assert (waiting.get("x"), waiting.get("width")) == ("500.0", "500.0")
 
 
-def test_a_heat_table_says_what_it_leaves_out():
-    heat = markup.heat_table([[1, 2], [4, 0]], corner="c", what="jobs", shape=(9, 5))
-    root = parsed(heat.text)
-    cells = [cell for cell in root.iter("td") if "rgba" in (cell.get("style") or "")]
-    assert [cell.text for cell in cells] == ["1", "2", "4", "0"]
-    alphas = [float(re.search(r"([\d.]+)\)", cell.get("style"))[1]) for cell in cells]
-    assert alphas == [0.15, 0.3, 0.6, 0.0]
-    assert "… and 7 more jobs" in heat.text
-    whole = markup.heat_table([[0]], corner="c", what="jobs", shape=(1, 1))
-    assert "…" not in whole.text
-
-
 def test_no_color_is_that_of_a_page():
     page = markup.card(
         "t",
@@ -61,7 +49,6 @@ def test_no_color_is_that_of_a_page():
             markup.table([("a", "b")]),
             markup.strip([(0, 1, "leased")]),
             markup.legend([("leased", "x")]),
-            markup.heat_table([[1]], corner="c", what="jobs", shape=(2, 2)),
         ],
     )
     assert not re.search(r"[: ](black|white)\b(?!-)|#[0-9a-f]{3,6}\b", page)
