@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,12 +76,16 @@ class Call:
     def __post_init__(self) -> None:
         kinds.FUNCTION.check(self.should_stop, "should_stop")
 
-    def stopping_when(self, interrupted: Callable[[], bool]) -> Call:
-        """Return the call that also ends, with a result, when somebody interrupts."""
+    @contextmanager
+    def interruptible(self) -> Iterator[Call]:
+        """Give the call that the first Ctrl-C in this block ends, with a result."""
         asked = self.should_stop
-        return replace(
-            self, interrupted=interrupted, should_stop=lambda: interrupted() or asked()
-        )
+        with interruptible(self.progress.alert) as interrupted:
+            yield replace(
+                self,
+                interrupted=interrupted,
+                should_stop=lambda: interrupted() or asked(),
+            )
 
     def done(self, result: Result, last: Snapshot | None = None) -> Result:
         """Show the result of the call and return it.
@@ -275,3 +282,36 @@ def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress
     quiet = options.verbosity is Verbosity.QUIET and not json
     style = ProgressStyle.NONE if quiet else options.progress
     return make_progress(style, interval_s=options.report_interval_s)
+
+
+@contextmanager
+def interruptible(alert: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+    """Note Ctrl-C in this block, where it would raise ``KeyboardInterrupt``.
+
+    Elsewhere, in another thread or where somebody else handles it, nothing is changed.
+    The second Ctrl-C is Python's own.
+
+    ``alert``: tells people at once that it was heard.
+
+    Yields what says whether somebody has pressed it.
+    """
+    pressed = False
+
+    def on_signal(number: int, frame: Any) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+        alert("dpbb: stopping; Ctrl-C again quits without a result")
+
+    in_main = threading.current_thread() is threading.main_thread()
+    is_ours = in_main and (
+        signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    )
+    if is_ours:
+        signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield lambda: pressed
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -27,7 +27,6 @@ from dpbb.result import Improvement, Result, Termination
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.from_below import Below, Step
-from dpbb.solving.interrupt import interruptible
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import Tree, certified_at_root, result_without_tree
 from dpbb.solving.resume import plan_of_saved
@@ -53,8 +52,8 @@ def solved(call: Call) -> Any:
     cluster = Cluster(call)
     if not cluster.blocks:
         return _solve(call, cluster)
-    with interruptible(call.progress.alert) as interrupted:
-        return _at_once(_solve(call.stopping_when(interrupted), cluster))
+    with call.interruptible() as call:
+        return _at_once(_solve(call, cluster))
 
 
 def submitted(call: Call) -> Any:
@@ -78,8 +77,7 @@ async def _solve(call: Call, cluster: Cluster) -> Result:
             run_id, failed = tree.spec.run_id, True
             try:
                 outcome, last = await _watched(call, cluster, plan, run)
-                result = tree.result(outcome, run.n_written)
-                write_certificate(call, result)
+                result = _result_of(call, tree, outcome, run.n_written)
                 plan, result = _after(call, plan, outcome, result)
                 if result is not None:
                     result = call.done(result, last)
@@ -194,9 +192,8 @@ def _ended_early(call: Call, plan: Plan) -> Result | None:
         return None
     result = result_without_tree(plan, end)
     if plan.proved and call.options.certificate is not None:
-        result = certified_at_root(call.problem, result)
-    write_certificate(call, result)
-    return result
+        result = certified_at_root(plan, result)
+    return _written(call, result)
 
 
 async def _open(
@@ -222,13 +219,8 @@ async def _open(
     first = plan.below is None or plan.below.step.number == 1 or plan.saved is not None
     if folder is not None and first:
         progress.note(f"checkpoints {folder}")
-
-    def make_result(outcome: Outcome, n_written: int | None) -> Result:
-        result = tree.result(outcome, n_written)
-        write_certificate(call, result)
-        return result
-
-    run = await _value(cluster, cluster.open(tree, make_result))
+    run = cluster.open(tree, partial(_result_of, call, tree))
+    run = await _value(cluster, run)
     if run.dashboard is not None and first:
         progress.note(f"dashboard {run.dashboard}")
     return tree, run
@@ -251,6 +243,13 @@ async def _watched(
     return await _value(cluster, run.outcome()), snapshot
 
 
+def _result_of(
+    call: Call, tree: Tree, outcome: Outcome, n_written: int | None
+) -> Result:
+    """Return what a tree's outcome proves; its certificate is written."""
+    return _written(call, tree.result(outcome, n_written))
+
+
 def _after(
     call: Call, plan: Plan, outcome: Outcome, result: Result
 ) -> tuple[Plan, Result | None]:
@@ -266,19 +265,20 @@ def _after(
     return after, None if end is None else result_without_tree(after, end, result)
 
 
-def write_certificate(call: Call, result: Result) -> None:
-    """Write the result's certificate where the options say, if they do.
+def _written(call: Call, result: Result) -> Result:
+    """Write a result's certificate where the options say, if they do; return it.
 
     UnwrittenError: that fails; it has the result.
     """
     path, certificate = call.options.certificate, result.certificate
     if path is None:
-        return
+        return result
     if certificate is None:
         if not result.bounds:
             call.progress.note(f"no certificate: {result.termination}")
-        return
+        return result
     try:
         certificate.write(path.replace(BOUND, str(result.lower_bound)))
     except DpbbError as error:
         raise UnwrittenError(str(error), result) from error
+    return result

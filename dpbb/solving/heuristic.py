@@ -16,7 +16,6 @@ from dpbb.options import OPTIONS, Heuristics, SolveOptions, kinds
 from dpbb.problem import StartSearch, proving_bound
 from dpbb.result import Termination
 from dpbb.solving.arguments import checked
-from dpbb.solving.interrupt import interruptible
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import result_without_tree
 from dpbb.solving.start import searched
@@ -130,7 +129,7 @@ def heuristic(
     shown = call.progress
     with ExitStack() as stack:
         stack.enter_context(closing(shown))
-        call = call.stopping_when(stack.enter_context(interruptible(shown.alert)))
+        call = stack.enter_context(call.interruptible())
         if client is not None:
             leave_worker()
         elif address is not None:

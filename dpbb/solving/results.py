@@ -20,7 +20,6 @@ from dpbb.problem import (
     instance_name_of,
     n_machines_of,
     objective_of,
-    part_of,
     whole_of,
     wholes_of,
 )
@@ -182,12 +181,14 @@ def _result(
     )
 
 
-def certified_at_root(problem: Problem[Any], result: Result) -> Result:
+def certified_at_root(plan: Plan, result: Result) -> Result:
     """Return a result that the root's bound proves, with its certificate.
 
     Without one if the problem cannot encode itself.
     """
-    return _with_certificate(problem, result, checker.ROOT_SCHEMA)
+    return _with_certificate(
+        plan.problem, result, plan.permutation, checker.ROOT_SCHEMA
+    )
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
@@ -196,16 +197,17 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     That is a journal of a tree that is exhausted, or an optimum that the root's bound
     proves, and a problem that can encode itself: a checker has to have it.
     """
-    problem = spec.problem
+    problem, jobs = spec.problem, outcome.permutation
     at_root = result.proof is Proof.ROOT_BOUND and result.status is Status.OPTIMAL
     if at_root and spec.certificate:
-        return certified_at_root(problem, result)
+        return _with_certificate(problem, result, jobs, checker.ROOT_SCHEMA)
     if outcome.journal is None or not outcome.exhausted:
         return result
     counters = outcome.counters
     return _with_certificate(
         problem,
         result,
+        jobs,
         checker.SCHEMA,
         {
             "ub": result.lower_bound,
@@ -229,14 +231,14 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
 def _with_certificate(
     problem: Problem[Any],
     result: Result,
+    jobs: tuple[int, ...] | None,
     schema: int,
     of_tree: dict[str, Any] | None = None,
     **content: Any,
 ) -> Result:
-    """Return the result with a certificate; its jobs have the tree's numbers."""
+    """Return the result with a certificate, where ``jobs`` have the tree's numbers."""
     if not isinstance(problem, Encodable):
         return result
-    jobs = result.permutation
     whole = {
         "format": checker.FORMAT,
         "schema": schema,
@@ -245,7 +247,7 @@ def _with_certificate(
             "status": str(result.status),
             "objective": result.objective,
             "makespan": result.makespan,
-            "permutation": None if jobs is None else part_of(problem, jobs),
+            "permutation": None if result.permutation is None else jobs,
             "lower_bound": result.lower_bound,
             "seconds": result.seconds,
             "engine": result.engine,

@@ -1,10 +1,13 @@
 """What fits an instance, and what is refused before anything is started."""
 
+import signal
+import threading
+
 import pytest
 
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
-from dpbb.solving.arguments import check_engine, check_fit
+from dpbb.solving.arguments import check_engine, check_fit, interruptible
 from tests.unit.solving.test_plan import PROBLEM
 from tests.waiting import WaitingJobs
 
@@ -55,3 +58,51 @@ def test_options_of_another_engine_are_refused(options, message):
 def test_options_of_the_engine_that_explores():
     check_engine(SolveOptions(engine="pool", tuning={"pool_size": 4096}))
     check_engine(SolveOptions(tuning={"explorers": 4096}))
+
+
+@pytest.fixture
+def python_handles_it():
+    """Whoever started the tests, and whatever ran before in this process."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_handles_it")
+def test_the_first_one_is_noted_and_the_second_one_raises():
+    told = []
+    with interruptible(told.append) as interrupted:
+        assert not interrupted()
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted()
+        assert len(told) == 1
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("python_handles_it")
+def test_who_handles_it_already_goes_on_to_do_so():
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append("mine"))
+    try:
+        with interruptible(print) as interrupted:
+            signal.raise_signal(signal.SIGINT)
+        assert heard == ["mine"]
+        assert not interrupted()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_handles_it")
+def test_another_thread_changes_nothing():
+    found = []
+
+    def look():
+        with interruptible(print) as interrupted:
+            found.extend([signal.getsignal(signal.SIGINT), interrupted()])
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler, False]
