@@ -156,19 +156,6 @@ async def test_adaptive_target_sees_open_runs(c, s):
     assert await c.scheduler.adaptive_target() == 0
 
 
-@gen_cluster(
-    client=True, nthreads=[], timeout=100, scheduler_kwargs={"idle_timeout": "400 ms"}
-)
-async def test_idle_timeout_waits_for_open_runs(c, s):
-    """A run whose workers were all preempted keeps the scheduler up."""
-    run = await submit(c, spec_of(*LARGE[:2]))
-    await asyncio.sleep(1.5)
-    assert s.status.name == "running"
-    async with Worker(s.address, nthreads=2):
-        assert counts(await run.result()) == LARGE[2:]
-    await run.close()
-
-
 @gen_cluster(client=True, nthreads=ONE * 2, Worker=Nanny, timeout=100)
 async def test_restart_by_anybody_loses_no_work(c, s, a, b):
     """All futures are cancelled, all workers are new, and the run goes on."""

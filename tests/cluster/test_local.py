@@ -215,18 +215,6 @@ def test_blocking_client_in_a_running_event_loop():
     asyncio.run(notebook())
 
 
-def test_in_process_cluster():
-    """Workers as threads of this process, with in-process connections."""
-    with (
-        LocalCluster(
-            processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-        submit(client, spec_of(*MIDDLE[:2], engine="reference")) as run,
-    ):
-        assert counts(run.result()) == MIDDLE[2:]
-
-
 def test_a_script_needs_no_main_guard(tmp_path):
     """The workers are processes of their own, not forks of the script."""
     script = tmp_path / "script.py"

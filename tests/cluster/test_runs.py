@@ -15,8 +15,8 @@ from distributed.utils_test import gen_cluster
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import Run
 from dpbb.coordination.messages import Order, OrderKind
-from dpbb.coordination.wire import decode, encode
-from dpbb.errors import ClusterError, InvariantError, OptionError
+from dpbb.coordination.wire import decode
+from dpbb.errors import ClusterError, OptionError
 from dpbb.result import Termination
 from tests.cluster.support import (
     HUGE,
@@ -268,53 +268,6 @@ async def test_exception_once_loses_no_work(c, s, a, b):
     assert outcome.exhausted
     assert outcome.value == best_orders(spec.problem.times)[0]
     await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_worker_that_lies_is_found_out(c, s, a):
-    """A breach of conservation ends the run with an InvariantError."""
-    from dpbb.cluster.worker import link
-
-    def lying(report):
-        if report.full is not None:
-            full = replace(report.full, closed=report.full.closed + 1)
-            report = replace(report, full=full)
-        return encode(report)
-
-    honest, link.encode = link.encode, lying
-    try:
-        run = await submit(c, tiny_spec())
-        with pytest.raises(InvariantError, match="closed"):
-            await run.result()
-        await run.close()
-    finally:
-        link.encode = honest
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_repeated_report_gets_the_same_answer(c, s, a):
-    """A report whose answer was lost is sent again, and moves nothing."""
-    from dpbb.cluster.worker import link
-
-    twice = []
-    original = link.WorkerLink.report
-
-    def report(self, report):
-        first = original(self, report)
-        twice.append((first, original(self, report)))
-        return first
-
-    link.WorkerLink.report = report
-    try:
-        instance, ub, *golden = MIDDLE
-        run = await submit(c, spec_of(instance, ub, engine="reference"))
-        assert counts(await run.result()) == tuple(golden)
-        await run.close()
-    finally:
-        link.WorkerLink.report = original
-    assert twice
-    for first, second in twice[:-1]:
-        assert second == first or second.kind is OrderKind.DROP  # it was the last
 
 
 @gen_cluster(client=True, nthreads=TWO, timeout=100)

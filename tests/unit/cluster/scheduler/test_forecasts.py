@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import math
-import threading
 
 import pytest
 
@@ -146,42 +145,6 @@ def test_a_failure_is_told_once(hub, monkeypatch, caplog):
     snapshot = hub.runs["run"].snapshot(hub._clock())
     assert snapshot.estimate_nodes is None
     assert snapshot.events[-1].text == "no estimate: no process"
-
-
-def test_the_first_estimate_waits_for_nobody(hub, monkeypatch):
-    """On a machine whose cores are busy, others would have it wait for minutes."""
-    refining, done, seeds = threading.Event(), threading.Event(), {}
-
-    def estimate_saved(saved, problem, seed, is_wanted):
-        seeds.setdefault(saved.spec.run_id, []).append(seed)
-        if seed:
-            refining.set()
-            assert done.wait(30)
-        return FOUND
-
-    monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
-    hub.open(spec(), b"")
-    hub._clock.now = FIRST_S
-    tick(hub)
-
-    async def look():
-        forecaster = Forecaster(hub, hub._clock)
-        hub._clock.now = forecasts.GROWTH * FIRST_S
-        forecaster.tick()
-        await asyncio.to_thread(refining.wait, 30)
-        hub.open(spec(run_id="other"), b"")
-        hub._clock.now += FIRST_S
-        forecaster.tick()
-        other = hub.runs["other"].outlook
-        while not other.count:
-            await asyncio.sleep(0.001)
-        assert other.latest is not None
-        done.set()
-        await asyncio.gather(*forecaster._tasks)
-        await forecaster.close()
-
-    asyncio.run(look())
-    assert seeds == {"run": [0, 1], "other": [0]}
 
 
 def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
