@@ -112,29 +112,6 @@ def test_records_that_cannot_be_read_are_not_passed_over(
     assert capsys.readouterr().err == said
 
 
-def test_a_report_counts_an_instance_once(folder, tmp_path, capsys):
-    other = CampaignFolder(tmp_path / "other")
-    other.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))
-    paths = (other.path, tmp_path, other.path / "..", tmp_path)
-    assert main(["campaign", "report", *map(str, paths)]) == 0
-    assert "| all | 1 | 1 |" in " ".join(capsys.readouterr().out.split())
-
-
-def test_of_two_records_the_one_that_says_more_is_reported(tmp_path, capsys):
-    begun = replace(GOOD, status="feasible", lower_bound=9, certificate=None)
-    tried = replace(begun, lower_bound=10, best_lower=9)
-    waits = replace(begun, status="estimated", attempts=0, makespan=None)
-    waits = replace(waits, permutation=None)
-    paths = []
-    for number, record in enumerate((waits, tried, begun, waits)):
-        paths.append(str(tmp_path / f"c{number}"))
-        CampaignFolder(tmp_path / f"c{number}").save(record)
-    for given in (paths, paths[::-1]):
-        assert main(["campaign", "report", *given]) == 0
-        assert "ta001: upper bound" in (said := capsys.readouterr().out)
-        assert "lower bound 10 (was 9)" in said
-
-
 def test_what_can_be_written_of_a_report_is(folder, tmp_path, capsys):
     """Suffixes are looked at first; where nothing is proved nothing is drawn."""
     folder.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))

@@ -8,9 +8,8 @@ import pytest
 
 from dpbb.campaign import report
 from dpbb.campaign.folder import Record
-from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
-from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
+from dpbb.estimation.result import ONLY_LEAST
 from dpbb.flowshop.best_known import _tables
 from dpbb.flowshop.formats import read_instance
 from dpbb.result import Totals
@@ -79,14 +78,6 @@ def test_news_are_what_the_keepers_of_a_table_need():
     )
 
 
-def test_cactus_has_a_curve_for_each_class():
-    (line,) = report.draw([A, B]).axes[0].lines
-    assert line.get_label() == "20x20"
-    assert list(line.get_xdata()) == [3600.0]
-    with pytest.raises(OptionError, match="expected a proved instance to draw, got n"):
-        report.draw([B])
-
-
 def test_what_is_left_says_what_it_costs():
     (row,) = report.left([A, B])
     assert row[:5] == ("ta051", "50x20", 3780, 3845, None)
@@ -96,14 +87,6 @@ def test_what_is_left_says_what_it_costs():
     cheap = replace(B, instance="cheap", high=RATE * 7200)
     rows = report.left([dear, A, cheap, replace(B, estimated=None)])
     assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]
-
-
-def test_no_upper_end_is_said_where_samples_miss_most_of_a_tree():
-    one = replace(B, n_jobs=MANY_JOBS)
-    (row,) = report.left([one])
-    assert (row[7], row[10]) == (None, None)
-    assert row[11] == "perhaps"
-    assert ONLY_LEAST.capitalize() in report.as_markdown([one])
 
 
 @pytest.mark.parametrize(("hours", "within"), [(2.0, "perhaps"), (200.0, "no")])
@@ -123,9 +106,3 @@ def test_what_explored_as_much_as_its_estimate_is_unknown_and_last(hours, within
     assert (last[7], last[8], last[10]) == (None, f"> {hours:.4g}", None)
     assert last[11] == within
     assert ONLY_LEAST.capitalize() not in report.as_markdown([one])
-
-
-def test_columns_stand_below_each_other():
-    assert report.as_table(("a", "longer"), [("bbb", 1000), (None, 0.25)]) == (
-        "|   a | longer |\n|----:|-------:|\n| bbb |  1,000 |\n|   - |   0.25 |\n"
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -10,14 +9,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from distributed import LocalCluster
 
 from dpbb.campaign import running
-from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.report import classes
 from dpbb.campaign.running import Campaign
 from dpbb.campaign.sets import KnownSchedule
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import DpbbError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning
 from dpbb.result import Proof, Result, Status, Termination, Totals
@@ -190,21 +188,6 @@ def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("ub", "named"), [(13, True), (12, False)])
-def test_a_hint_that_is_not_taken_is_named(tmp_path, shops, monkeypatch, ub, named):
-    """An instance that began without it has the upper bound that it had."""
-    lines, saved = [], saved_after(7.0)
-    saved.ub = ub
-    one = shops[-1:]
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
-    CampaignFolder(tmp_path / "campaign").save(replace(record, best_upper=11))
-    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved)
-    monkeypatch.setattr(running.api, "resume", lambda *_, **__: fake_result(9.0))
-    campaign(tmp_path, lines, hint=True).run(one)
-    (line,) = [line for line in lines if "goes on after" in line]
-    assert line.endswith(", --hint") == named
-
-
 def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops):
     runs = campaign(tmp_path)
     runs.side_by_side = 0
@@ -216,12 +199,6 @@ def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops):
     (record,) = campaign(tmp_path).run(one)
     assert record.status == "error"
     assert "which lies on far: copy it here" in record.error
-
-
-def test_the_campaigns_own_options_are_refused(tmp_path, shops):
-    options = SolveOptions(checkpoint=str(tmp_path / "other"))
-    with pytest.raises(OptionError, match="checkpoint: expected none"):
-        Campaign(CampaignFolder(tmp_path / "c"), options).run(shops)
 
 
 def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
@@ -300,31 +277,6 @@ def test_a_checkpoint_that_a_kill_left_beside_a_proof_goes(tmp_path, shops):
     assert other.exists()
 
 
-def test_what_a_moved_folder_holds_goes_on(tmp_path, shops, monkeypatch):
-    """Checkpoints are looked for where the folder is now."""
-    results = [fake_result(3.0), fake_result(9.0, Status.OPTIMAL)]
-    monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
-    one = shops[-1:]
-    first = campaign(tmp_path, time_limit_s=3.0)
-    (record,) = first.run(one)
-    label = first.folder.label(record)
-    assert record.checkpoint == f"checkpoints/{label}"
-    (tmp_path / "campaign" / record.checkpoint).mkdir(parents=True)
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "campaign").rename(tmp_path / "elsewhere" / "campaign")
-    asked = []
-
-    def load(path):
-        asked.append(path)
-        return saved_after(3.0)
-
-    monkeypatch.setattr(running, "load_checkpoint", load)
-    monkeypatch.setattr(running.api, "resume", lambda *_, **__: results.pop(0))
-    (record,) = campaign(tmp_path / "elsewhere", time_limit_s=9.0).run(one)
-    assert asked == [str(tmp_path / "elsewhere" / "campaign" / "checkpoints" / label)]
-    assert record.proved
-
-
 @pytest.mark.parametrize(
     ("written", "read"),
     [
@@ -395,16 +347,6 @@ def test_a_bound_of_before_is_not_forgotten(tmp_path, shops, monkeypatch):
     ]  # fmt: skip
 
 
-def test_a_published_schedule_of_the_value_of_a_cutoff_closes_an_instance():
-    record = Record(
-        source="", instance="", digest="", n_jobs=2, n_machines=2,
-        status="infeasible_cutoff", lower_bound=9, best_upper=9,
-    )  # fmt: skip
-    assert record.proved
-    assert not replace(record, best_upper=10).proved
-    assert replace(record, best_upper=None, makespan=9).proved
-
-
 def test_a_checkpoint_that_is_gone_is_named_and_its_nodes_stay(
     tmp_path, shops, monkeypatch
 ):
@@ -453,20 +395,6 @@ def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
     assert record.options["initial"] == list(order)
     best = replace(record, trajectory=record.trajectory[:1])
     assert best.found_by == "table, best.csv"
-
-
-def test_checkpoints_lie_on_the_schedulers_machine(tmp_path, shops, monkeypatch):
-    monkeypatch.setattr(running, "host_of", {"tcp://far:1": "far"}.get)
-    monkeypatch.setattr(running.api, "solve", lambda *_, **__: fake_result(3.0))
-    lines = []
-    runs = campaign(tmp_path, lines, time_limit_s=3.0)
-    runs.options = runs.options.replace(scheduler="tcp://far:1", workers=None)
-    (record,) = runs.run(shops[-1:])
-    assert record.checkpoint_host == "far"
-    assert lines[-1].endswith(f"; goes on from {record.checkpoint} on far")
-    with LocalCluster(0, processes=False, dashboard_address=None) as cluster:
-        monkeypatch.undo()
-        assert running.host_of(cluster.scheduler_address) == platform.node()
 
 
 def test_what_a_run_chose_is_in_its_record(tmp_path, shops, monkeypatch):

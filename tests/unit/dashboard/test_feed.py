@@ -49,13 +49,6 @@ def test_a_short_run_has_its_rate():
     assert single.rates()["cpu"] == pytest.approx([4000.0, 4000.0])
 
 
-def test_a_resumed_run_has_no_rate_of_what_was_before():
-    history = History()
-    note(history, 3600.0)
-    note(history, 3602.0, cpu=10)
-    assert history.rates()["cpu"] == pytest.approx([5.0, 5.0])
-
-
 def test_what_is_lost_with_a_lease_is_no_negative_rate():
     history = History()
     for seconds, nodes in ((0.0, 0), (10.0, 100), (20.0, 50), (30.0, 250)):
@@ -76,13 +69,6 @@ def test_a_long_run_is_sampled_less_often():
     assert lengths == {len(history.seconds)}
 
 
-def test_samples_that_come_too_early_do_not_count():
-    history = History()
-    for tick in range(100):
-        history.note(replace(BASE, seconds=tick / 100))
-    assert len(history.seconds) == 2
-
-
 def test_the_end_always_counts_and_nothing_after_it():
     history = History()
     history.note(BASE)
@@ -92,11 +78,3 @@ def test_the_end_always_counts_and_nothing_after_it():
     version = history.version
     history.note(replace(over, seconds=99.0))
     assert history.version == version
-
-
-def test_an_engine_that_comes_late_had_no_rate_before():
-    history = History()
-    note(history, 0.0, cpu=1)
-    note(history, 10.0, cpu=1)
-    note(history, 20.0, cpu=2, gpu=10)
-    assert history.rates()["gpu"] == pytest.approx([0.0, 0.0, 1.0])

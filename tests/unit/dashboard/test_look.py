@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from dpbb.dashboard.look import plural, size
 from dpbb.progress.text import format_count
 
 
@@ -40,14 +39,3 @@ def test_nothing_is_too_large_to_be_written_in_few_characters(exponent):
     for number in (10.0**exponent, 9.99999 * 10.0 ** min(exponent, 307)):
         assert len(format_count(number)) <= 9
     assert len(format_count(10 ** max(exponent, 0) * 10**200)) <= 9
-
-
-def test_plural():
-    assert [plural(count, "job") for count in (0, 1, 2000)] == [
-        "0 jobs", "1 job", "2,000 jobs",
-    ]  # fmt: skip
-
-
-def test_size():
-    assert size(999) == "999 B"
-    assert size(6_159) == "6.16 kB"

@@ -4,7 +4,6 @@ import asyncio
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 pytest.importorskip("bokeh")
@@ -16,10 +15,9 @@ from dpbb.dashboard import charts, panels
 from dpbb.dashboard.controls import Buttons, Picker
 from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.dashboard.look import DARK, LIGHT
-from dpbb.dashboard.page import PARTS, TITLES, _missing, show
-from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.dashboard.page import PARTS, _missing, show
 from tests.oracle import TinyFlowShop
-from tests.unit.dashboard.fakes import BASE, PROBLEM, FakeControls, FakeFeed, seat, view
+from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, seat, view
 
 
 def data(root, index=0):
@@ -71,18 +69,6 @@ def test_signs_of_life_are_of_the_document():
     columns = [set(model.data) for model in doc.models if hasattr(model, "data")]
     assert {"run", "empty", "at"} in columns
     assert {"offset_min"} in columns
-
-
-def test_where_a_browser_has_its_axes_is_not_told():
-    for maker in PARTS.values():
-        root = maker(LIGHT).root
-        for one in (
-            root,
-            getattr(root, "x_range", None),
-            getattr(root, "y_range", None),
-        ):
-            if one is not None and hasattr(root, "x_range"):
-                assert not one.syncable
 
 
 def test_before_there_is_a_run_the_page_says_so():
@@ -201,21 +187,6 @@ def test_text_of_others_is_escaped():
     assert "<b>seat-1" not in panels.Events(LIGHT).text(shown)
 
 
-def test_before_the_first_run_the_charts_have_axes():
-    """Else Bokeh finds no ranges for them."""
-    for kind in (charts.Incumbent, charts.Rates):
-        part = kind(LIGHT)
-        before = part.root.renderers[-1]
-        assert before.visible
-        assert before.data_source.data["x"] == [0, 1]
-        assert not part.root.legend[0].visible
-        assert part.root.x_range.only_visible
-        assert part.root.y_range.only_visible
-        part.update(view())
-        assert not before.visible
-        assert part.root.legend[0].visible
-
-
 def test_status_always_shows_what_is_left_as_a_range():
     status = panels.Status(LIGHT)
     assert "not estimated yet" in status.text(view())
@@ -276,12 +247,6 @@ def test_trouble_has_a_banner():
     assert "InvariantError: &lt;wrong&gt;" in banner.text(error)
 
 
-def test_runs_that_take_turns_say_so():
-    shown = panels.Status(LIGHT).text(view(shares_with=("ta052", "b", "c")))
-    assert "time-shared with ta052, b and 1 more" in shown
-    assert panels.Banner(LIGHT).text(view(shares_with=("ta052",))) == ""
-
-
 def test_tables_of_runs_devices_and_details():
     device = DeviceRow(
         "a100/cuda1", "tcp://10.0.0.1:1", "NVIDIA <H200>", "ta056", 4.2e9, 99.0,
@@ -314,13 +279,6 @@ def test_tables_of_runs_devices_and_details():
     for text in ("me on host", "lb1", "6.0s ago, 1.23 kB (2 written)", "&lt;full&gt;"):
         assert text in details
     assert "/there" not in panels.Details(LIGHT).text(shown)
-
-
-def test_energy_gpu_hours_and_the_distance_to_the_best_known():
-    shown = replace(view(energy_j=7.2e6, gpu_seconds=5400.0), best_known=10)
-    text = panels.Status(LIGHT).text(shown)
-    for part in ("2 kWh", "1.5 GPU-hours", "best known 10, +2 (+20.00%)"):
-        assert part in text
 
 
 def tiles(shown):
@@ -380,22 +338,6 @@ def test_a_problem_without_schedules_is_shown_as_its_order():
     assert part.root.yaxis[0].axis_label == "machine"
 
 
-class Late(FlowShopProblem):
-    """Its cost is another one than the end of its schedule."""
-
-    objective = "total lateness"
-
-
-def test_charts_call_the_cost_by_its_name():
-    problem = Late(PROBLEM.instance)
-    part, chart = charts.Gantt(LIGHT), charts.Incumbent(LIGHT)
-    for shown in (part, chart):
-        shown.update(RunView(BASE, History(), problem))
-    assert part.root.title.text == "total lateness 12: 3 jobs, 2 machines"
-    assert chart.root.yaxis[0].axis_label == "total lateness"
-    assert not any("akespan" in text for text in (*TITLES, *TITLES.values()))
-
-
 def test_nothing_of_the_run_before_stays_on_the_gantt_chart():
     part = charts.Gantt(LIGHT)
     line = part.root.center[-1]
@@ -452,14 +394,6 @@ def test_many_seats_are_shown_in_bins():
     assert part.root.yaxis[0].axis_label == "nodes/s"
 
 
-@pytest.mark.parametrize("rate", [0.0, 1e6, np.nextafter(1e6, 2e6)])
-def test_the_fastest_of_many_seats_is_in_the_last_bin(rate):
-    """Also where the logarithm is rounded to that of a power of ten below."""
-    part = charts.Seats(LIGHT)
-    part.update(view(seats=tuple(seat(number, rate=rate) for number in range(300))))
-    assert sum(data(part.root)["top"]) == 300
-
-
 def test_rates_of_the_engines_make_up_the_total():
     part = charts.Rates(LIGHT)
     part.update(view())
@@ -467,24 +401,6 @@ def test_rates_of_the_engines_make_up_the_total():
     assert engines["engine"] == ["cpu", "gpu"]
     assert engines["ys"][1][-1] == pytest.approx(1e5)
     assert total["y"][-1] == pytest.approx(150_000.7)
-
-
-def test_a_bound_that_stays_is_two_points():
-    shown = view()
-    for second in range(11, 60):
-        shown.history.note(replace(BASE, seconds=second, lower_bound=9 + second // 50))
-    part = charts.Incumbent(LIGHT)
-    part.update(replace(shown, snapshot=replace(BASE, seconds=60.0, lower_bound=10)))
-    bound = part._bound.data
-    points = list(zip(bound["x"], bound["y"], strict=True))
-    assert points == [(0, 9), (50, 10), (60, 10)]
-
-
-def test_a_shop_without_any_work_has_a_gantt_chart():
-    part = charts.Gantt(LIGHT)
-    idle = FlowShopProblem(FlowShopInstance("idle", np.zeros((3, 2), int)))
-    part.update(RunView(BASE, History(), idle))
-    assert part.root.x_range.end > part.root.x_range.start
 
 
 def test_depths_leave_out_what_is_not_closed():

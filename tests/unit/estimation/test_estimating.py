@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 import dpbb
-from dpbb.errors import InstanceError, OptionError
-from dpbb.estimation.rates import Rate
-from dpbb.estimation.result import ONLY_LEAST, Estimate, count, duration, number
+from dpbb.errors import OptionError
+from dpbb.estimation.result import ONLY_LEAST, count
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -82,18 +80,6 @@ def test_what_comes_out_can_be_read():
     assert "on 4 H100" in text
 
 
-def test_warnings_are_part_of_the_text():
-    values = {name: getattr(small(), name) for name in Estimate.__slots__}
-    rate = Rate(1000.0, "something", "made up")
-    doubtful = Estimate(
-        **{**values, "reasons": ("so <it> is",), "here": rate, "leaves": 0.0}
-    )
-    assert not doubtful.reliable
-    assert doubtful.seconds == doubtful.nodes / 1000
-    assert "WARNING      not reliable: so <it> is" in doubtful.summary()
-    assert "so &lt;it&gt; is" in doubtful._repr_html_()
-
-
 def test_of_many_jobs_no_upper_end_is_claimed():
     found = small(instance="ta081", upper_bound=6090, samples=16)
     assert found.reasons[-1] == ONLY_LEAST
@@ -126,47 +112,3 @@ def test_of_many_jobs_no_upper_end_is_claimed():
 def test_bad_input_is_refused(changes, words):
     with pytest.raises(OptionError, match=words):
         small(**changes)
-
-
-def test_an_instance_that_is_not_there_is_refused():
-    with pytest.raises(InstanceError):
-        dpbb.estimate("ta999")
-
-
-def test_instances_of_all_kinds_are_taken():
-    times = np.array([[3, 2], [1, 4], [2, 2]])
-    found = dpbb.estimate(times, upper_bound=10, measure=False)
-    problem = dpbb.estimate(
-        dpbb.FlowShopInstance("shop", times), upper_bound=10, measure=False
-    )
-    assert found.nodes == problem.nodes
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (7, "7"),
-        (999.7, "1 k"),
-        (1234, "1.23 k"),
-        (999_700, "1 M"),
-        (4.4799e8, "448 M"),
-        (2e12, "2e+12"),
-    ],
-)
-def test_numbers_for_people(value, text):
-    assert number(value) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.2, "less than 1 s"),
-        (2.34, "2.3 s"),
-        (42.4, "42 s"),
-        (600, "10 min"),
-        (86_400 * 30, "30 days"),
-        (86_400 * 3652.5, "10 years"),
-    ],
-)
-def test_durations_for_people(seconds, text):
-    assert duration(seconds) == text

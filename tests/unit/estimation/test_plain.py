@@ -97,12 +97,6 @@ def test_what_a_problem_does_not_know_is_refused_by_name(problem):
         Sampler(problem, TreeOptions("sideways"), 99)
 
 
-def test_without_an_upper_bound_heuristics_make_one():
-    found = dpbb.estimate(OWN, seconds=0.1, measure=False)
-    assert found.upper_bound >= BEST
-    assert found.source.startswith("by ")
-
-
 def test_a_process_of_its_own_takes_a_kind_that_it_knows(monkeypatch):
     roots = RootSample.of(WorkUnit.from_paths(7, [(v,) for v in range(7)]))
     request = background.encode(OWN, TreeOptions(), BEST + 5, roots, 1e-6, 0)

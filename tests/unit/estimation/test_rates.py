@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dpbb.estimation.rates import (
-    GPUS_EFFICIENCY,
     H100_NODES_PER_S,
     MEASURE_S,
     RateUnknown,
@@ -35,11 +34,6 @@ def test_other_sizes_lie_between():
     assert "from those measured" in h100_rate(70, 20).source
 
 
-def test_several_gpus_are_not_quite_linear():
-    one, four = (h100_rate(50, 20, gpus).nodes_per_second for gpus in (1, 4))
-    assert four == pytest.approx(4 * GPUS_EFFICIENCY * one)
-
-
 def test_of_several_gpus_one_is_measured(monkeypatch):
     for name, value in fake_host("GPU-a", "GPU-b").items():
         monkeypatch.setenv(name, value)
@@ -50,26 +44,11 @@ def test_of_several_gpus_one_is_measured(monkeypatch):
     assert both.source.startswith("measured on fake for 0.")
 
 
-def test_the_rate_of_this_machine_is_measured():
-    problem = FlowShopProblem(taillard_instance("ta021"))
-    rate = measured_rate(problem, TreeOptions(), 2297, engine="cpu", threads=1)
-    assert rate.nodes_per_second > 1e4
-    assert rate.what == "cpu engine, 1 thread"
-    assert rate.source.startswith("measured on")
-
-
 def test_a_loose_upper_bound_stays_while_it_is_measured():
     """The engine finds the optimum of ta031, its root bound, in a millisecond."""
     problem = FlowShopProblem(taillard_instance("ta031"))
     rate = measured_rate(problem, TreeOptions(), 2743, engine="cpu", threads=1)
     assert float(rate.source.split()[-2]) >= MEASURE_S["cpu"]
-
-
-def test_a_small_tree_is_explored_again_and_again(monkeypatch):
-    monkeypatch.setitem(MEASURE_S, "cpu", 0.05)
-    problem = FlowShopProblem(taillard_instance("ta016"))  # 1,586 nodes at 1397
-    rate = measured_rate(problem, TreeOptions(), 1397, engine="cpu", threads=1)
-    assert rate.nodes_per_second > 1
 
 
 def test_an_engine_that_lowers_its_upper_bound_has_no_rate():

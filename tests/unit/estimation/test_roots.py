@@ -29,18 +29,6 @@ def test_thinned_weights_are_on_average_what_they_were():
     assert mean == pytest.approx(weights, rel=0.1)
 
 
-def test_few_roots_are_all_drawn():
-    unit = WorkUnit.from_paths(9, [(0,), (1, 2), (3, 0), (4, 5, 6)])
-    drawn = RootSample.of(unit).drawn(2, np.random.default_rng(0))
-    assert drawn.depths.tolist() == [1, 2, 2, 3]
-    assert drawn.weights.tolist() == [1, 1, 1, 1]
-    rows = [
-        tuple(row[:depth])
-        for row, depth in zip(drawn.digits, drawn.depths, strict=True)
-    ]
-    assert rows == [(0,), (1, 2), (3, 0), (4, 5, 6)]
-
-
 def test_of_many_roots_some_are_drawn_without_bias():
     everything = RootSample.of(WorkUnit.from_paths(20, PATHS))
     hits = dict.fromkeys(PATHS, 0.0)
@@ -51,16 +39,6 @@ def test_of_many_roots_some_are_drawn_without_bias():
         for row, weight in zip(drawn.digits, drawn.weights, strict=True):
             hits[tuple(row)] += weight / 300
     assert 0.3 < min(hits.values()) <= max(hits.values()) < 2.2
-
-
-def test_drawing_again_keeps_the_weights():
-    units = WorkUnit.from_paths(20, PATHS).split(3)
-    random = np.random.default_rng(1)
-    drawn = RootSample.drawn_from(units, 60, random)
-    assert len(drawn.depths) == 60
-    again = drawn.drawn(10, random)
-    assert len(again.depths) == 10
-    assert again.weights.sum() == pytest.approx(len(PATHS))
 
 
 def test_a_few_of_millions_are_drawn_without_a_table_of_all(monkeypatch):

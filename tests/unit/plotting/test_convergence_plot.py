@@ -5,7 +5,7 @@ import pytest
 
 from dpbb.errors import DpbbError
 from dpbb.plotting import convergence
-from dpbb.plotting.convergence_plot import LEAST_S, curve_of
+from dpbb.plotting.convergence_plot import curve_of
 from dpbb.result import ProvedBound, Status
 from tests.specs import changed
 from tests.unit.plotting.samples import checkpoint, result, snapshot
@@ -62,13 +62,6 @@ def test_the_bound_of_a_checkpoint_is_never_above_its_incumbent(ax):
     assert curve_of(replace(over, cutoff=30)).bound == 30
 
 
-def test_the_cost_is_called_what_the_problem_calls_it(ax):
-    convergence(result(objective="tardiness"), ax)
-    assert ax.get_ylabel() == "tardiness"
-    assert ax.get_title("left").startswith("joinery: tardiness 36, lower bound 30")
-    assert curve_of(checkpoint()).objective == "makespan"
-
-
 def test_a_checkpoint_begins_with_the_heuristics():
     saved = checkpoint()
     request = {"seconds": 1.0, "trajectory": [[0.25, 60, "neh"], [0.5, 50, "ig"]]}
@@ -78,23 +71,12 @@ def test_a_checkpoint_begins_with_the_heuristics():
     assert curve.end_s == 5.0
 
 
-def test_a_schedule_known_from_the_start_is_a_line_from_0():
-    assert curve_of(result(trajectory=())).incumbents == ((0.0, result().makespan),)
-
-
 def test_without_a_schedule_there_is_the_bound_alone(ax):
     nothing = {"makespan": None, "permutation": None, "operations": None}
     convergence(result(status=Status.UNKNOWN, **nothing), ax)
     assert [one.get_label() for one in ax.lines] == ["lower bound"]
     assert ax.get_title("left") == "joinery: no schedule; lower bound 30"
     assert ax.figure.axes == [ax]
-
-
-def test_a_logarithmic_axis_has_no_zero(ax):
-    convergence([snapshot(0.0), snapshot(100.0)], ax, log_time=True)
-    assert ax.get_xscale() == "log"
-    assert line(ax, "incumbent")[0] == (LEAST_S, 50)
-    assert ax.get_xlim()[0] > 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.plotting import gantt, gantt_figure
 from dpbb.plotting.gantt_chart import BAR, gantt_size
-from dpbb.result import Status
 from dpbb.text.labels import Names
 from tests.unit.plotting.samples import INSTANCE, ORDER, result, schedule_of
 
@@ -63,13 +62,6 @@ def test_every_operation_is_a_bar(data, ax):
     assert ax.get_ylim() == (3.5, -0.5)
 
 
-def test_a_job_has_one_color_and_others_have_others(ax):
-    gantt((INSTANCE, ORDER), ax)
-    rows = [row.get_facecolor() for row in ax.collections]
-    assert all(np.array_equal(row, rows[0]) for row in rows)
-    assert len(np.unique(rows[0], axis=0)) == 4
-
-
 def test_critical_path_is_marked_from_0_to_the_makespan(ax):
     gantt((INSTANCE, ORDER), ax)
     (line,) = (line for line in ax.lines if line.get_gid() == "critical path")
@@ -80,20 +72,6 @@ def test_critical_path_is_marked_from_0_to_the_makespan(ax):
     assert np.all(np.diff(y) >= 0)
     machines = [round(value + BAR / 2 - 0.06) for value in y]
     assert (machines[0], machines[-1]) == (0, 3)
-
-
-def test_critical_path_can_be_left_out(ax):
-    gantt((INSTANCE, ORDER), ax, critical=False)
-    assert [line.get_gid() for line in ax.lines] == [None]
-    assert "critical path" not in legend(ax)
-
-
-def test_titles_say_what_is_proved(ax):
-    gantt(result(), ax)
-    assert "not proved, lower bound 30" in ax.get_title("left")
-    proved = result(lower_bound=result().makespan, status=Status.OPTIMAL)
-    gantt(proved, ax)
-    assert "proved optimal" in ax.get_title("left")
 
 
 @pytest.mark.parametrize(("n_jobs", "labels"), [(8, True), (50, True), (500, False)])
@@ -113,20 +91,6 @@ def test_labels_are_where_they_fit(n_jobs, labels):
         left, right = ax.transData.transform([(begin, 0), (end, 0)])[:, 0]
         assert left <= box.x0
         assert box.x1 <= right
-
-
-def test_without_axes_pyplot_shows_the_figure():
-    ax = gantt((INSTANCE, ORDER))
-    assert pyplot.get_fignums() == [ax.figure.number]
-
-
-def test_charts_that_share_their_time_axis_are_both_whole():
-    figure = Figure(layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
-    gantt((INSTANCE, (3, 2, 1, 0)), above)
-    longer = above.get_xlim()[1]
-    gantt((INSTANCE, ORDER), below)
-    assert above.get_xlim()[1] == longer > schedule_of(INSTANCE.times, ORDER).makespan
 
 
 def test_zero_times_and_a_single_operation_are_drawn(ax):

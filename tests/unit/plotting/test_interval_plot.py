@@ -29,11 +29,6 @@ def test_spans_are_bars_over_what_is_finished(ax):
     assert "n! permutations" in ax.get_xlabel()
 
 
-def test_what_is_almost_finished_after_hours_is_told_as_that(ax):
-    interval_map(snapshot(36_000.0, explored=0.9999999), ax)
-    assert ax.get_title("left") == "joinery: 99.9999 % of n! finished after 10 h"
-
-
 def test_a_checkpoint_shows_its_units(ax):
     interval_map(checkpoint(), ax)
     assert parts(ax) == {

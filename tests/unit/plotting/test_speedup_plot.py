@@ -1,10 +1,7 @@
-from dataclasses import dataclass
-
 import pytest
 
 from dpbb.errors import DpbbError
 from dpbb.plotting import speedup
-from dpbb.plotting.speedup_plot import efficiencies, points_of
 
 GPUS = [
     {"tree": "ta056", "gpus": 1, "nodes_per_s": 5.0, "efficiency": 1.0},
@@ -66,27 +63,6 @@ def test_repetitions_are_dots_around_their_mean(ax):
     assert dots[1:] == ([2, 8, 8], pytest.approx([2, 5, 8]))
     assert line == ("measured", [2, 8], pytest.approx([2, 6.5]))
     assert linear[0] == "linear"
-
-
-def test_series_are_relative_to_their_own_least_count():
-    rows = [
-        {"series": "a", "workers": 1, "seconds": 8.0},
-        {"series": "b", "workers": 2, "seconds": 8.0},
-        {"series": "b", "workers": 4, "seconds": 5.0},
-    ]
-    assert efficiencies(points_of(rows)) == {"a": [(1, 1.0)], "b": [(2, 1.0), (4, 0.8)]}
-
-
-def test_rows_may_be_the_suite_s_own_records():
-    @dataclass(frozen=True)
-    class Measurement:
-        tree: str
-        engine: str
-        gpus: int
-        nodes_per_s: float
-
-    (point,) = points_of([Measurement("ta028", "cpu", 2, 7e6)])
-    assert (point.series, point.unit, point.count) == ("ta028", "worker", 2)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dpbb.plotting import convergence, gantt, interval_map, speedup
-from dpbb.plotting.style import shortened
-from tests.unit.plotting.samples import result, snapshot
+from dpbb.plotting import convergence, gantt
+from tests.unit.plotting.samples import result
 
 FORMULA = r"cost$\foo$_{"
 LONG = "first_" + "x" * 131 + "_last"
@@ -20,17 +19,6 @@ def test_a_name_with_dollar_signs_is_drawn_as_it_is(ax, draw):
     assert title(ax).startswith(FORMULA)
 
 
-def test_series_and_snapshots_have_names_of_others_too(ax):
-    rows = [{"series": FORMULA, "workers": n, "nodes_per_s": n} for n in (1, 2)]
-    speedup(rows, ax)
-    assert ax.get_legend().get_texts()[-1].get_text() == FORMULA
-
-
-def test_a_map_has_such_a_name(ax):
-    interval_map(snapshot(1.0, instance=FORMULA), ax)
-    assert title(ax).startswith(FORMULA)
-
-
 @pytest.mark.parametrize("draw", [gantt, convergence])
 def test_of_a_long_name_the_middle_is_left_out(ax, draw):
     figure = ax.figure
@@ -41,9 +29,3 @@ def test_of_a_long_name_the_middle_is_left_out(ax, draw):
     figure.canvas.draw()
     box = ax.title.get_window_extent(), ax._left_title.get_window_extent()
     assert box[1].x1 <= figure.bbox.width
-
-
-def test_names_keep_both_ends():
-    assert shortened("abcdefgh", 8) == "abcdefgh"
-    assert shortened("abcdefghi", 8) == "abcd…ghi"
-    assert shortened("two\nlines", 9) == "two lines"
