@@ -7,7 +7,6 @@ scheduler's interpreter up, and may be of lower priority than the run's own.
 import contextlib
 import io
 import json
-import math
 import os
 import subprocess
 import sys
@@ -41,17 +40,14 @@ of the session, which a process of its own session may raise."""
 class Remainder:
     """Estimated nodes below some roots.
 
-    ``by_ub``: also for the UB, the UB less 1, and so on. ``spread``: relative standard
-    error of ``nodes``, by the probes alone.
+    ``by_ub``: also for the UB, the UB less 1, and so on.
     """
 
     nodes: float
     low: float
     high: float
-    exact: bool
     reasons: tuple[str, ...]
     by_ub: tuple[float, ...] = ()
-    spread: float = 0.0
 
 
 def encode(
@@ -142,16 +138,7 @@ def answer(request: bytes) -> Remainder:
         clock=time.process_time,
     )
     last = rounds[-1]
-    low, high = interval(rounds)
-    return Remainder(
-        last.mean,
-        low,
-        high,
-        last.exact,
-        doubts(rounds),
-        last.by_ub,
-        last.spread / math.sqrt(PROBES),
-    )
+    return Remainder(last.mean, *interval(rounds), doubts(rounds), last.by_ub)
 
 
 def _end_with(asker: int) -> None:

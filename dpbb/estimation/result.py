@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from dpbb.progress.text import format_count
 from dpbb.text.json_text import json_text
+from dpbb.text.markup import table
 
 if TYPE_CHECKING:
     from dpbb.estimation.rates import Rate
@@ -162,7 +163,7 @@ class Estimate:
             )
             same = self.exact or low == high
             spread = "" if same else self._between(low, high)
-            speed = f"{number(rate.nodes_per_second)} nodes/s, {rate.source}"
+            speed = f"{format_count(rate.nodes_per_second)} nodes/s, {rate.source}"
             rows.append(("time", f"{_about(middle)}{spread} on {rate.what}: {speed}"))
         rows.append(
             (
@@ -181,25 +182,12 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """Table for notebooks."""
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._rows()
-        )
-        return f"<table>{rows}</table>"
-
-
-def number(value: float) -> str:
-    """Three digits for people, such as 448 M or 2.08e+12."""
-    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if 0.9995 * factor <= value < 999.5 * factor:
-            return f"{value / factor:.3g}{unit}"
-    return f"{value:.3g}"
+        return table(self._rows()).text
 
 
 def count(nodes: float) -> str:
     """Format a number of nodes for people, or say that there are more."""
-    return more_than("10^300" if nodes >= MOST_NODES else number(nodes), nodes)
+    return more_than("10^300" if nodes >= MOST_NODES else format_count(nodes), nodes)
 
 
 def more_than(text: str, nodes: float) -> str:
@@ -217,5 +205,5 @@ def duration(seconds: float) -> str:
         return "less than 1 s"
     for size, unit in _UNITS:
         if seconds >= 2 * size:
-            return f"{number(seconds / size)} {unit}"
+            return f"{format_count(seconds / size)} {unit}"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -18,8 +18,8 @@ from dpbb.options import Estimates, TreeOptions
 from tests.specs import run_spec
 from tests.unit.cluster.support import Clock, FakeShell, tiny_spec
 
-FOUND = Remainder(1000.0, 900.0, 1100.0, False, (), (1000.0, 600.0, 200.0))
-DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, False, ("the probes disagree",))
+FOUND = Remainder(1000.0, 900.0, 1100.0, (), (1000.0, 600.0, 200.0))
+DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, ("the probes disagree",))
 
 
 def spec(run_id="run", **options):
@@ -171,5 +171,5 @@ def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
 def test_events_say_whether_it_is_reliable():
     assert text_of(FOUND) == "about 1e+03 nodes left (9e+02 to 1.1e+03)"
     assert text_of(DOUBTFUL).endswith("rough: the probes disagree")
-    beyond = Remainder(1e300, 5.0, 1e300, False, ("too many",))
+    beyond = Remainder(1e300, 5.0, 1e300, ("too many",))
     assert text_of(beyond).startswith("more than 10^300 nodes left, rough")
