@@ -74,12 +74,18 @@ class Cluster:
     def entered(self) -> Iterator[None]:
         """Get a client, in a thread while the heuristics run; leave it at the end."""
         call, limit = self._call, self._call.options.time_limit_s
-        if call.client is not None:
-            leave_worker()
+        if self._here or call.client is not None:
+            if self._here:
+                self._choose_engine()
+            else:
+                leave_worker()
+            self._starting.set_result(call.client)
+            yield
+            return
         own, sure = call.has_own_cluster, self._is_sure()
         # What can fail is looked at before anything starts, what cannot meanwhile, or,
         # as it may take a second, when there is a tree: there may be no time for one.
-        if self._here or (own and not sure):
+        if own and not sure:
             self._choose_engine()
         with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
             self._starting = pool.submit(lambda: stack.enter_context(self._client()))
@@ -94,12 +100,9 @@ class Cluster:
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
-        """Give the client of the call, of the scheduler it names, or of its cluster."""
-        call = self._call
-        address, limit = call.options.scheduler, call.options.time_limit_s
-        if call.client is not None or call.in_process:
-            yield call.client
-            return
+        """Give a client of the scheduler that the call names, or of its own cluster."""
+        options = self._call.options
+        address, limit = options.scheduler, options.time_limit_s
         if address is not None or (limit is not None and limit <= SHORT_S):
             self.answered.wait(HEAD_START_S)
         with self._own(limit) if address is None else _connected(address, limit) as one:

@@ -153,7 +153,7 @@ def test_a_slice_ends_with_the_time(limit, monkeypatch):
     how = {"engine": "reference", "heuristics": "none", "time_limit_s": limit}
     result = dpbb.solve(shop, **how, **HERE)
     assert result.termination is Termination.TIME_LIMIT
-    assert max(asked) <= limit
+    assert max(asked, default=0.0) <= limit  # a busy machine may leave no time
     assert sum(asked) <= 1.5 * limit
 
 
