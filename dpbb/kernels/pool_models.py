@@ -63,17 +63,8 @@ class PoolModel(Protocol):
     def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
         """Tightened bounds of nodes; what is below ``ub`` is exact."""
 
-    def on_device(
-        self, device: int, *, nodes: bool, block_size: int | None = None
-    ) -> OnDevice:
-        """Return what bounds on a CUDA device.
-
-        Parameters
-        ----------
-        nodes
-            Children are bounded there, else parents are branched on.
-        block_size
-            Threads of a block; None: the kernels' own.
+    def on_device(self, device: int, *, block_size: int | None = None) -> OnDevice:
+        """Return what branches and bounds on a CUDA device.
 
         Raises
         ------
@@ -97,6 +88,3 @@ class OnDevice(Protocol):
         self, nodes: Nodes, ub: int
     ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32], int]:
         """As ``PoolModel.branch``, in any order, and tightened; how many were so."""
-
-    def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
-        """Bounds of nodes, tightened where that is due; below ``ub`` they are exact."""

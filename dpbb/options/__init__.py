@@ -10,7 +10,6 @@ from dpbb.options.table import BranchingRule as BranchingRule
 from dpbb.options.table import EngineName as EngineName
 from dpbb.options.table import Estimates as Estimates
 from dpbb.options.table import Heuristics as Heuristics
-from dpbb.options.table import Offload as Offload
 from dpbb.options.table import ProgressStyle as ProgressStyle
 from dpbb.options.table import RunOptions as RunOptions
 from dpbb.options.table import Selection as Selection

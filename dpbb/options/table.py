@@ -80,13 +80,6 @@ class Selection(StrEnum):
     DEPTH = "depth"  # deepest first: fewest open nodes
 
 
-class Offload(StrEnum):
-    """What the pool engine sends to a GPU."""
-
-    PARENTS = "parents"  # branched on there; open children come back
-    NODES = "nodes"  # children, a thread each, as in the founding papers
-
-
 class Verbosity(StrEnum):
     """How much a solve says while it runs."""
 
@@ -220,12 +213,6 @@ class Tuning:
         kinds.optional(kinds.choice(Selection), "hybrid"),
         "engine pool: open nodes to take next; hybrid: the best, but the deepest while "
         "the pool is full; best: the lower bound of the tree rises, and memory grows",
-    )
-    offload: Offload | None = _tuning(
-        None,
-        kinds.optional(kinds.choice(Offload), "parents"),
-        "engine pool, GPU: parents, which are branched on there, or nodes, a thread "
-        "each, as in the founding papers",
     )
     heuristic_threads: int | None = _tuning(
         None,

@@ -181,7 +181,7 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
 
 
 OF_ENGINES = (
-    (("pool",), ("pool_size", "selection", "offload")),
+    (("pool",), ("pool_size", "selection")),
     (("gpu", "auto"), ("explorers", "block_size", "balance")),
 )
 """Engines, and the options that no others look at."""

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from dpbb.engines.gpu.engine import GpuEngine
-from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopInstance
 from dpbb.kernels.cuda_pairs import WIDE_LIMIT
-from dpbb.options import LB1, Offload, TreeOptions
+from dpbb.options import LB1, TreeOptions, Tuning
 from tests.emulation.test_pool import check
 from tests.emulation.test_tabu import same_on_both
 from tests.largest import WHERE, largest, shops
@@ -25,13 +24,11 @@ def test_the_engine_refuses_what_its_kernels_cannot_hold():
 
 
 @pytest.mark.parametrize("bound", ["lb1", "lb2"])
-@pytest.mark.parametrize("offload", Offload)
-def test_pools(bound, offload):
+def test_pools(bound):
     for shop in shops(bound):
         if shop.n_jobs == 5:
             tree = TreeOptions(bound=getattr(shop, "bound", LB1))
-            settings = PoolSettings(pool_size=64, offload=offload)
-            check(shop_of(shop, tree.bound), tree, settings)
+            check(shop_of(shop, tree.bound), tree, Tuning(pool_size=64))
 
 
 @pytest.mark.parametrize("where", WHERE)

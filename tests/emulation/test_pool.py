@@ -5,23 +5,20 @@ import pytest
 
 from dpbb.engines.base import Device
 from dpbb.engines.pool.engine import PoolEngine
-from dpbb.engines.pool.settings import PoolSettings
-from dpbb.flowshop.models import pool_cuda
-from dpbb.options import BranchingRule, Offload, TreeOptions
+from dpbb.options import BranchingRule, TreeOptions, Tuning
 from tests.unit.engines.pool.test_session import counted_by, reference, shop
 
 pytestmark = pytest.mark.timeout(600)
 
 HERE = Device("cuda", "GPU-0")
-NODES = PoolSettings(pool_size=64, offload=Offload.NODES)
+FEW = Tuning(pool_size=64)
 
 
-def check(problem, tree, *every):
+def check(problem, tree, tuning):
     best = reference(problem, tree, problem.trivial_ub).best
     expected = reference(problem, tree, best.value).counters
-    for settings in every:
-        found = counted_by(PoolEngine(), HERE, problem, tree, best.value, settings)
-        assert found == expected, settings
+    found = counted_by(PoolEngine(), HERE, problem, tree, best.value, tuning)
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -32,30 +29,22 @@ def check(problem, tree, *every):
         (BranchingRule.MINMIN, "cascade:2-5:0-4,1-2"),
     ],
 )
-def test_parents(rule, bound):
+def test_nodes(rule, bound):
     problem = shop(2, bound, n_jobs=7, n_machines=5)
     order = tuple(np.random.default_rng(5).permutation(7).tolist())
     ub = 400 if rule is BranchingRule.MINBRANCH else None
     tree = TreeOptions(rule, ub, bound, order)
-    check(problem, tree, PoolSettings(pool_size=64))
-
-
-@pytest.mark.parametrize("bound", ["lb2", "cascade:2-5:0-4,1-2"])
-@pytest.mark.parametrize("placement", pool_cuda.PLACEMENTS)
-def test_nodes(placement, bound, monkeypatch):
-    monkeypatch.setattr(pool_cuda, "placement_of", lambda *_: placement)
-    problem = shop(2, bound, n_jobs=7, n_machines=5)
-    check(problem, TreeOptions(bound=bound), NODES)
+    check(problem, tree, FEW)
 
 
 @pytest.mark.parametrize("bound", ["lb1", "lb2"])
 def test_given_jobs(bound):
     whole = shop(2, bound, n_jobs=9, n_machines=5)
     problem = whole.with_ends((3, 8), (0,))
-    check(problem, TreeOptions(bound=bound), PoolSettings(pool_size=64), NODES)
+    check(problem, TreeOptions(bound=bound), FEW)
 
 
 def test_more_machines_and_jobs_than_a_warp_has_lanes():
     for n_jobs, n_machines in ((6, 40), (34, 3)):
         problem = shop(3, "lb2", n_jobs, n_machines)
-        check(problem, TreeOptions(bound="lb2"), PoolSettings(), NODES)
+        check(problem, TreeOptions(bound="lb2"), Tuning())

@@ -7,10 +7,9 @@ import pytest
 
 from dpbb.engines import explore_to_end
 from dpbb.engines.pool.engine import PoolEngine
-from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
-from dpbb.options import Offload, SolveOptions
+from dpbb.options import SolveOptions
 from dpbb.problem import StartSearch
 from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
@@ -50,11 +49,9 @@ def test_counts_are_those_of_the_cpu_engine(arm, case):
     assert total.counters.closed.tolist() == expected.closed.tolist()
 
 
-@pytest.mark.parametrize("offload", Offload)
-def test_pools_have_the_counts_of_the_cpu_engine(gpu, offload, case):
+def test_pools_have_the_counts_of_the_cpu_engine(gpu, case):
     problem, tree, optimum, expected = case
-    settings = PoolSettings(offload=offload)
-    session = PoolEngine().open_with(settings, problem, tree, gpu.device, ub=optimum)
+    session = PoolEngine().open(problem, tree, gpu.device, ub=optimum)
     session.load(WorkUnit.whole(problem.n_jobs))
     total = explore_to_end(session, optimum)
     session.close()

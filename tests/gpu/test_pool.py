@@ -5,23 +5,19 @@ import pytest
 import dpbb
 from dpbb.engines import explore_to_end, get_engine
 from dpbb.engines.pool.engine import PoolEngine
-from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import BranchingRule, Offload, Selection, TreeOptions
+from dpbb.options import BranchingRule, Selection, TreeOptions, Tuning
 from dpbb.tree import WorkUnit
 from tests.unit.engines.pool.test_session import reference, shop
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
-NODES = Offload.NODES
 WAYS = {
-    "parents": PoolSettings(),
-    "parents, small pool": PoolSettings(pool_size=4096, pool_max=5000),
-    "parents, depth": PoolSettings(selection=Selection.DEPTH),
-    "parents, best": PoolSettings(selection=Selection.BEST, block_size=64),
-    "nodes": PoolSettings(offload=NODES),
-    "nodes, few": PoolSettings(offload=NODES, pool_size=8192, block_size=128),
+    "hybrid": Tuning(),
+    "small pool": Tuning(pool_size=4096),
+    "depth": Tuning(selection=Selection.DEPTH),
+    "best": Tuning(selection=Selection.BEST, block_size=64),
 }
 
 
@@ -54,12 +50,9 @@ def test_every_way_explores_the_same_nodes(device, name, ub, bound, rule, way):
     unit = WorkUnit.whole(problem.n_jobs)
     engine = get_engine("pool")
     cpu = next(iter(get_engine("cpu").devices()))
-    expected = counters(
-        engine.open_with(PoolSettings(), problem, tree, cpu, ub=ub), unit, ub
-    )
-    found = counters(
-        engine.open_with(WAYS[way], problem, tree, device, ub=ub), unit, ub
-    )
+    expected = counters(engine.open(problem, tree, cpu, ub=ub), unit, ub)
+    session = engine.open(problem, tree, device, ub=ub, tuning=WAYS[way])
+    found = counters(session, unit, ub)
     assert found == expected
 
 
@@ -72,7 +65,7 @@ def test_every_rule(device, way, rule):
     ub = reference(problem, tree, problem.trivial_ub).best.value
     expected = reference(problem, tree, ub).counters
     unit = WorkUnit.whole(problem.n_jobs)
-    session = PoolEngine().open_with(WAYS[way], problem, tree, device, ub=ub)
+    session = PoolEngine().open(problem, tree, device, ub=ub, tuning=WAYS[way])
     assert counters(session, unit, ub) == expected
 
 

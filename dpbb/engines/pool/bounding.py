@@ -1,8 +1,4 @@
-"""From parents to their open children: on threads of this machine, or on a GPU.
-
-A *bounding* takes batches of nodes, several at a time, and answers with those of their
-children that are below the upper bound.
-"""
+"""From parents to their open children, in batches: on threads, or on a GPU."""
 
 from __future__ import annotations
 
@@ -10,36 +6,27 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.pool.nodes import Batch, make_children
-from dpbb.engines.pool.settings import IN_FLIGHT, PoolSettings
 from dpbb.kernels.pool_models import BACK_BIT, Nodes, OnDevice, PoolModel
-from dpbb.options import Offload
 
-LEAST_PART = 16
-"""Nodes of the smallest part."""
+IN_FLIGHT = 2
+"""Batches on their way at a time: the host makes the children of one while the device
+bounds the other."""
+
+LEAST_PART = 16, 256
+"""Fewest nodes of a part that a thread branches on, and fewest children of a part that
+it makes for a device."""
 
 CHILDREN_PER_THREAD = 512
 """Children of a first batch."""
 
-Part = TypeVar("Part")
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Children that are wanted alone: those on the way to roots.
-
-    Parameters
-    ----------
-    digits : ndarray of bool, shape (nodes, n_jobs)
-        By number of the node and digit.
-    """
-
-    digits: NDArray[np.bool_]
+Wanted = NDArray[np.bool_]
+"""Which children are wanted, by number of the node and digit; shape (nodes, n_jobs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +55,8 @@ class Bounded:
     halved: bool = False
 
     @classmethod
-    def together(cls, parents: Batch, parts: Sequence[Bounded]) -> Bounded:
-        """Return the children of all parts of a batch."""
-        if not parts:
-            nobody = np.empty(0, np.int64)
-            n_jobs = parents.rows.shape[1]
-            return cls(Batch.empty(n_jobs), nobody.astype(np.int32), nobody, 0)
+    def together(cls, parts: Sequence[Bounded]) -> Bounded:
+        """Return the children of all parts of a batch, at least one."""
         return cls(
             Batch.concatenate([part.children for part in parts]),
             np.concatenate([part.parent for part in parts]),
@@ -83,76 +66,116 @@ class Bounded:
         )
 
 
-class Bounding(Protocol):
-    """What a session asks for children."""
+class Bounding:
+    """Branches on nodes and bounds their children, several batches at a time.
+
+    Parameters
+    ----------
+    model
+        The problem with its tree.
+    threads
+        Threads that branch and bound; of a device, that make its nodes.
+    there
+        The device; None: threads alone.
+    """
+
+    def __init__(
+        self, model: PoolModel, threads: int, there: OnDevice | None = None
+    ) -> None:
+        self._model, self._there = model, there
+        self._n_threads = threads
+        self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
+        self._batches = ThreadPoolExecutor(IN_FLIGHT, "dpbb-pool-device")
 
     @property
     def first_size(self) -> int:
         """Children of a first batch, where nothing is known yet."""
+        if self._there is not None:
+            return self._there.first_size
+        return CHILDREN_PER_THREAD * self._n_threads
 
     def begin(
         self, parents: Batch, ub: int, wanted: Wanted | None = None
     ) -> Callable[[], Bounded]:
         """Begin with a batch; several may be on their way.
 
-        What is returned waits for the result.
+        Threads take a part each: small parts would wait for Python's lock. No thread
+        waits for the last part, as the next batch is on its way.
+
+        Returns
+        -------
+        callable
+            Waits for the result and returns it.
         """
-
-    def use_threads(self, threads: int) -> None:
-        """Use so many threads from the next batch on; none is on its way."""
-
-    def close(self) -> None:
-        """End threads, free memory."""
-
-
-class CpuBounding:
-    """Branches and bounds on threads of this process."""
-
-    def __init__(self, model: PoolModel, threads: int) -> None:
-        self._model = model
-        self._n_threads = threads
-        self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
-
-    @property
-    def first_size(self) -> int:
-        """Children of a first batch."""
-        return CHILDREN_PER_THREAD * self._n_threads
-
-    def begin(
-        self, parents: Batch, ub: int, wanted: Wanted | None = None
-    ) -> Callable[[], Bounded]:
-        """Begin with a batch; the result is waited for by calling what is returned.
-
-        It has a part for each thread: the next batch is on its way, so that no thread
-        waits for the last part, and in small parts Python's lock is what they wait for.
-        """
-        size = max(LEAST_PART, -(-parents.size // self._n_threads))
-        begins = range(0, parents.size, size)
+        if self._there is not None:
+            return self._batches.submit(self._on_device, parents, ub, wanted).result
         futures = [
-            self._threads.submit(
-                bound_children, self._model, parents, slice(b, b + size), ub, wanted
-            )
-            for b in begins
+            self._threads.submit(bound_children, self._model, parents, part, ub, wanted)
+            for part in self._parts(parents.size, LEAST_PART[0])
         ]
-        return lambda: Bounded.together(parents, [f.result() for f in futures])
+        return lambda: Bounded.together([future.result() for future in futures])
 
     def use_threads(self, threads: int) -> None:
-        """Use so many threads from the next batch on."""
-        if threads != self._n_threads:
+        """Use so many threads from the next batch on; a device does nothing."""
+        if self._there is None and threads != self._n_threads:
             self._threads.shutdown(wait=True)
             self._n_threads = threads
             self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads; memory of a device goes back with the model."""
+        self._batches.shutdown(wait=True)
         self._threads.shutdown(wait=True)
+
+    def _parts(self, count: int, least: int) -> list[slice]:
+        size = max(least, -(-count // self._n_threads))
+        return [slice(b, min(b + size, count)) for b in range(0, max(count, 1), size)]
+
+    def _on_device(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
+        """Bound a batch there, by halves where the device has no memory for it."""
+        from cupy.cuda.memory import OutOfMemoryError
+
+        try:
+            return self._branch_there(parents, ub, wanted)
+        except OutOfMemoryError:
+            half = parents.size // 2
+            if not half:
+                raise
+        parts = []
+        for some in (slice(half), slice(half, None)):
+            fewer = None if wanted is None else wanted[some]
+            part = self._on_device(parents.take(some), ub, fewer)
+            parts.append(replace(part, parent=part.parent + np.int32(some.start or 0)))
+        return replace(Bounded.together(parts), halved=True)
+
+    def _branch_there(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
+        """Branch and bound on the device; children become nodes here."""
+        there = cast(OnDevice, self._there)
+        began = time.perf_counter()
+        parent, code, bounds, tightened = there.branch(parents.nodes, ub)
+        seconds = time.perf_counter() - began
+        if wanted is not None:
+            keep = wanted[parent, digits_of(code)]
+            parent, code, bounds = parent[keep], code[keep], bounds[keep]
+
+        def make(part: slice) -> Batch:
+            return children_of(parents, parent[part], code[part], bounds[part])
+
+        parts = self._parts(len(parent), LEAST_PART[1])
+        made = map(make, parts) if len(parts) == 1 else self._threads.map(make, parts)
+        children = Batch.concatenate(list(made))
+        return Bounded(children, parent, digits_of(code), tightened, seconds)
 
 
 def bound_children(
     model: PoolModel, parents: Batch, some: slice, ub: int, wanted: Wanted | None
 ) -> Bounded:
     """Return the open children of some nodes of a batch, in this thread."""
-    parent, code, bounds = branch(model, parents, some, ub, wanted)
+    parent, code, bounds = model.branch(Nodes(*(p[some] for p in parents.nodes)), ub)
+    parent = parent + np.int32(some.start)
+    if wanted is not None:
+        keep = wanted[parent, digits_of(code)]
+        parent, code, bounds = parent[keep], code[keep], bounds[keep]
     children = children_of(parents, parent, code, bounds)
     due = np.flatnonzero(model.tightened(children.depths))
     began = time.perf_counter()
@@ -161,26 +184,13 @@ def bound_children(
         children.bounds[due] = model.bound(nodes.nodes, ub)
     seconds = time.perf_counter() - began
     is_open = children.bounds < ub
-    return Bounded(
-        children.take(is_open),
-        parent[is_open],
-        (code[is_open] & (BACK_BIT - 1)).astype(np.int64),
-        len(due),
-        seconds,
-    )
+    found = children.take(is_open), parent[is_open], digits_of(code[is_open])
+    return Bounded(*found, len(due), seconds)
 
 
-def branch(
-    model: PoolModel, parents: Batch, some: slice, ub: int, wanted: Wanted | None
-) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
-    """Return the children of some nodes that ``branch`` leaves and that are wanted."""
-    nodes = Nodes(*(part[some] for part in parents.nodes))
-    parent, code, bounds = model.branch(nodes, ub)
-    parent = parent + np.int32(some.start)
-    if wanted is not None:
-        keep = wanted.digits[parent, code & (BACK_BIT - 1)]
-        parent, code, bounds = parent[keep], code[keep], bounds[keep]
-    return parent, code, bounds
+def digits_of(code: NDArray[np.uint16]) -> NDArray[np.int64]:
+    """Return the digits of children; see ``PoolModel.branch``."""
+    return (code & (BACK_BIT - 1)).astype(np.int64)
 
 
 def children_of(
@@ -195,112 +205,80 @@ def children_of(
     return children
 
 
-class DeviceBounding:
-    """Bounds on a GPU, for as many batches at a time as are on their way.
+MEASURED = 3
+"""Batches of a size before it is judged, by the one in the middle: a machine with other
+work stops now and then."""
 
-    Each has a thread: while the device works for one, the host branches for another.
+GAIN = 1.05
+"""A larger size is kept if it raises the rate of bounds by so much."""
+
+CHANGED = 0.2
+"""The search starts again when nodes have so many more, or fewer, unscheduled jobs."""
+
+LARGEST = 1 << 18
+"""Children of the largest batch that is tried; the founding papers' largest pool."""
+
+
+class PoolSize:
+    """Number of children of a batch, as the rates of earlier ones say.
+
+    It is doubled while the rate grows by more than 5 %, then goes back by one step and
+    stays until nodes have become larger or smaller by a fifth.
 
     Parameters
     ----------
-    settings
-        What is sent there.
-    threads
-        Threads that branch, and that make children.
+    first
+        Size to start from.
+    fixed
+        Given by the user: it never changes.
+    longest_s
+        No size is chosen whose batch would take longer.
     """
 
-    def __init__(
-        self, model: PoolModel, there: OnDevice, settings: PoolSettings, threads: int
-    ) -> None:
-        self._model, self._there = model, there
-        self._sends_nodes = settings.offload is Offload.NODES
-        self._n_threads = threads
-        self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
-        self._batches = ThreadPoolExecutor(IN_FLIGHT, "dpbb-pool-device")
-        self.first_size = there.first_size
+    def __init__(self, first: int, fixed: int | None, longest_s: float) -> None:
+        self._longest_s = longest_s
+        self.now = first if fixed is None else fixed
+        self._searches = fixed is None
+        self._is_fixed = fixed is not None
+        self._batches: list[tuple[float, int]] = []  # seconds a child, children
+        self._best_rate = 0.0
+        self._unscheduled: float | None = None
 
-    def begin(
-        self, parents: Batch, ub: int, wanted: Wanted | None = None
-    ) -> Callable[[], Bounded]:
-        """Begin with a batch; the result is waited for by calling what is returned."""
-        return self._batches.submit(self._bound, parents, ub, wanted).result
+    def note(self, children: int, seconds: float, unscheduled: float) -> None:
+        """Learn from a batch.
 
-    def use_threads(self, threads: int) -> None:
-        """Do nothing: a device explores."""
+        Parameters
+        ----------
+        children
+            That were bounded; batches of less than half the size say nothing.
+        seconds
+            From one batch's end to the next one's.
+        """
+        if self._is_fixed or children < self.now // 2:
+            return
+        if self._unscheduled is None:
+            self._unscheduled = unscheduled
+        if not self._searches:
+            if abs(unscheduled - self._unscheduled) > CHANGED * self._unscheduled:
+                self._searches, self._best_rate = True, 0.0
+                self._unscheduled = unscheduled
+                self._batches = []
+            return
+        self._batches.append((max(seconds, 1e-9) / children, children))
+        if len(self._batches) < MEASURED:
+            return
+        slowness, some = sorted(self._batches)[MEASURED // 2]
+        rate, longest = 1 / slowness, slowness * some
+        if rate <= GAIN * self._best_rate:
+            self.now, self._searches = max(1, self.now // 2), False
+        elif 2 * longest > self._longest_s or 2 * self.now > LARGEST:
+            self._searches = False
+            while longest > self._longest_s and self.now > 1:
+                self.now, longest = self.now // 2, longest / 2
+        else:
+            self._best_rate, self.now = rate, 2 * self.now
+        self._batches = []
 
-    def close(self) -> None:
-        """End the threads; memory goes back with the model."""
-        self._batches.shutdown(wait=True)
-        self._threads.shutdown(wait=True)
-
-    def _bound(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
-        from cupy.cuda.memory import OutOfMemoryError
-
-        bound = self._nodes if self._sends_nodes else self._parents
-        try:
-            return bound(parents, ub, wanted)
-        except OutOfMemoryError:
-            half = parents.size // 2
-            if not half:
-                raise
-        parts = []
-        for some in (slice(half), slice(half, None)):
-            fewer = None if wanted is None else Wanted(wanted.digits[some])
-            part = self._bound(parents.take(some), ub, fewer)
-            parts.append(replace(part, parent=part.parent + np.int32(some.start or 0)))
-        return replace(Bounded.together(parents, parts), halved=True)
-
-    def _parents(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
-        """Branch and bound on the device; children are made here."""
-        began = time.perf_counter()
-        parent, code, bounds, tightened = self._there.branch(parents.nodes, ub)
-        seconds = time.perf_counter() - began
-        digit = (code & (BACK_BIT - 1)).astype(np.int64)
-        if wanted is not None:
-            keep = wanted.digits[parent, digit]
-            parent, code, digit = parent[keep], code[keep], digit[keep]
-            bounds = bounds[keep]
-        children = Batch.concatenate(
-            self._in_parts(
-                len(parent),
-                lambda some: children_of(
-                    parents, parent[some], code[some], bounds[some]
-                ),
-            )
-        )
-        return Bounded(children, parent, digit, tightened, seconds)
-
-    def _nodes(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
-        """Branch here; the device bounds what LB1 leaves, a thread each."""
-        made = self._in_parts(
-            parents.size,
-            lambda some: _children_on_side(self._model, parents, some, ub, wanted),
-        )
-        children = Batch.concatenate([child for child, _, _ in made])
-        parent = np.concatenate([number for _, number, _ in made])
-        digit = np.concatenate([number for _, _, number in made])
-        began = time.perf_counter()
-        children.bounds[:] = self._there.bound(children.nodes, ub)
-        seconds = time.perf_counter() - began
-        is_open = children.bounds < ub
-        return Bounded(
-            *(children.take(is_open), parent[is_open], digit[is_open]),
-            bounded=children.size,
-            seconds=seconds,
-        )
-
-    def _in_parts(self, count: int, work: Callable[[slice], Part]) -> list[Part]:
-        """Do work on the host's threads, part by part, and return the results."""
-        size = max(LEAST_PART * LEAST_PART, -(-count // self._n_threads))
-        parts = [slice(b, min(b + size, count)) for b in range(0, max(count, 1), size)]
-        if len(parts) == 1:
-            return [work(parts[0])]
-        return list(self._threads.map(work, parts))
-
-
-def _children_on_side(
-    model: PoolModel, parents: Batch, some: slice, ub: int, wanted: Wanted | None
-) -> tuple[Batch, NDArray[np.int32], NDArray[np.int64]]:
-    """Return children of LB1 below ``ub`` of some nodes, whose number, digits."""
-    parent, code, bounds = branch(model, parents, some, ub, wanted)
-    digit = (code & (BACK_BIT - 1)).astype(np.int64)
-    return children_of(parents, parent, code, bounds), parent, digit
+    def shrink(self) -> None:
+        """Take half: the device had no memory for so many."""
+        self.now, self._searches = max(1, self.now // 2), False

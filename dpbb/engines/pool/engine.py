@@ -13,18 +13,17 @@ from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.modelled import obstacle_of
-from dpbb.engines.pool.bounding import Bounding, CpuBounding, DeviceBounding
+from dpbb.engines.pool.bounding import Bounding
 from dpbb.engines.pool.session import PoolSession
-from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.pool_models import PoolModel
-from dpbb.options import Offload, TreeOptions, Tuning
+from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.problems import model_of
 
 HOST_THREADS = 8
-"""Threads that branch for a GPU, at most."""
+"""Threads that make the nodes of a GPU, at most."""
 
 
 class PoolEngine:
@@ -62,53 +61,29 @@ class PoolEngine:
         tuning: Tuning | None = None,
     ) -> PoolSession:
         """Start a session on a GPU or on ``device.threads`` threads."""
-        return self.open_with(
-            PoolSettings.of(tuning),
-            *(problem, tree, device),
-            ub=ub,
-            all_optima=all_optima,
-        )
-
-    def open_with(
-        self,
-        settings: PoolSettings,
-        problem: Problem[Any],
-        tree: TreeOptions,
-        device: Device,
-        *,
-        ub: int | None = None,
-        all_optima: bool = False,
-    ) -> PoolSession:
-        """Start a session with settings that options do not have, too."""
         obstacle = self.supports(problem, tree)
         if obstacle is not None:
             raise EngineUnavailable(f"the pool engine cannot run: {obstacle}")
         if device.threads < 1:
             raise ValueError(f"expected at least 1 thread, got {device.threads}")
+        tuning = tuning or Tuning()
         model = model_of(problem, self.name, tree.bound)(problem, tree)
-        bounding: Bounding = (
-            self._on_device(model, device, settings)
+        bounding = (
+            self._on_device(model, device, tuning)
             if device.kind == "cuda"
-            else CpuBounding(model, device.threads)
+            else Bounding(model, device.threads)
         )
         return PoolSession(
-            *(problem, tree, model, bounding, settings),
+            *(problem, tree, model, bounding, tuning),
             problem.trivial_ub if ub is None else min(ub, problem.trivial_ub),
             threads=device.threads,
             all_optima=all_optima,
         )
 
     @staticmethod
-    def _on_device(
-        model: PoolModel, device: Device, settings: PoolSettings
-    ) -> DeviceBounding:
+    def _on_device(model: PoolModel, device: Device, tuning: Tuning) -> Bounding:
         reason = GpuEngine().availability()
         if reason is not None:
             raise EngineUnavailable(reason)
-        there = model.on_device(
-            device.index,
-            nodes=settings.offload is Offload.NODES,
-            block_size=settings.block_size,
-        )
-        threads = min(HOST_THREADS, physical_cores())
-        return DeviceBounding(model, there, settings, threads)
+        there = model.on_device(device.index, block_size=tuning.block_size)
+        return Bounding(model, min(HOST_THREADS, physical_cores()), there)

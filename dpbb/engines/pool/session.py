@@ -18,19 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice
-from dpbb.engines.pool.bounding import Bounded, Bounding, Wanted
+from dpbb.engines.pool.bounding import IN_FLIGHT, Bounded, Bounding, PoolSize, Wanted
 from dpbb.engines.pool.nodes import Batch, NodePool
-from dpbb.engines.pool.settings import IN_FLIGHT, PoolSettings
-from dpbb.engines.pool.size import PoolSize
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
 from dpbb.kernels.pairs import EqualJobs
 from dpbb.kernels.pool_models import PoolModel
-from dpbb.options import Selection, TreeOptions
+from dpbb.options import Selection, TreeOptions, Tuning
 from dpbb.problem import Problem, costs_of
 from dpbb.tree.work_unit import WorkUnit
 
 logger = logging.getLogger(__name__)
+
+POOL_BYTES = 1 << 30
+"""Memory of open nodes from which the search goes deepest first."""
+
+MOST_NODES = 1 << 20
+"""As many open nodes, at most: reports and checkpoints hold all of them."""
 
 LONGEST_BATCH_S = 0.1
 """No batch is tuned to take longer: the end of a slice waits for it."""
@@ -56,7 +60,7 @@ class PoolSession:
         tree: TreeOptions,
         model: PoolModel,
         bounding: Bounding,
-        settings: PoolSettings,
+        tuning: Tuning,
         ub: int,
         *,
         threads: int,
@@ -72,10 +76,12 @@ class PoolSession:
         self._equal = EqualJobs.of(problem, tree)
         self._ub, self._all_optima = ub, all_optima
         self._all_threads = threads
-        self._selection = settings.selection
-        self._pool_max, self._pool_min = settings.limits(n_jobs)
+        self._selection = tuning.selection or Selection.HYBRID
+        node_bytes = 2 * n_jobs + 8 * -(-n_jobs // 64) + 16
+        self._pool_max = min(MOST_NODES, POOL_BYTES // node_bytes)
+        self._pool_min = self._pool_max // 2
         self._is_full = False
-        self.size = PoolSize(bounding.first_size, settings.pool_size, LONGEST_BATCH_S)
+        self.size = PoolSize(bounding.first_size, tuning.pool_size, LONGEST_BATCH_S)
         self._pool = NodePool(n_jobs, model.root_bound, ub)
         self._pending = WorkUnit.empty(n_jobs)
         self._decomposed = self._leaves = 0
@@ -201,7 +207,7 @@ class PoolSession:
         """Begin with a batch; of equal jobs the first alone is wanted."""
         if self._equal is not None:
             firsts = nodes.firsts(self._equal.kinds)
-            wanted = Wanted(firsts if wanted is None else firsts & wanted.digits)
+            wanted = firsts if wanted is None else firsts & wanted
         return self._bounding.begin(nodes, self._ub, wanted)
 
     def _account(self, parents: Batch, bounded: Bounded) -> None:
@@ -304,7 +310,7 @@ class PoolSession:
         for level in range(int(depths.max())):
             wanted = np.zeros((nodes.size, n_jobs), bool)
             wanted[home, digits[walking, level]] = True
-            bounded = self._begin(nodes, Wanted(wanted))()
+            bounded = self._begin(nodes, wanted)()
             child = np.full((nodes.size, n_jobs), -1)
             child[bounded.parent, bounded.digit] = np.arange(bounded.children.size)
             home = child[home, digits[walking, level]]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 PLACEMENTS = ("global", "tables", "all")
-"""Where the tables of nodes are; its place is the macro's value."""
+"""Where the tables of nodes are: the last that fits shared memory with two blocks a
+multiprocessor. Its number is the macro's value."""
 
 BLOCK_SIZE = 256
 """Threads of a block of nodes, as the papers found best."""
@@ -204,7 +205,7 @@ class PoolDevice:
         shop: PoolFlowShop,
         device: int,
         *,
-        nodes: bool,
+        nodes: bool = False,
         block_size: int | None = None,
     ) -> None:
         self._cupy = require_gpu(device)
@@ -241,8 +242,9 @@ class PoolDevice:
         shared = parents_shared_bytes(defines)
         if shared > self._shared_limit:
             raise OptionError(
-                f"offload: expected nodes, as parents of {self._shop.n_jobs} jobs take "
-                f"{shared} bytes of shared memory of {self._shared_limit}"
+                f"engine: expected cpu or gpu, as a node of {self._shop.n_jobs} jobs "
+                f"takes {shared} bytes of shared memory of {self._shared_limit} in "
+                "engine pool"
             )
         self._threads, self._warps = 32 * warps, warps
         self._load("pool_parents.cu", "branch_pool", defines, shared)

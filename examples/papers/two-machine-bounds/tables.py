@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 from dpbb.bench.common import Machine, explored
 from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
-from dpbb.engines.pool.bounding import CpuBounding
+from dpbb.engines.pool.bounding import Bounding
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.session import PoolSession
-from dpbb.engines.pool.settings import PoolSettings
 from dpbb.engines.registry import choose_engine
 from dpbb.estimation.roots import thin
 from dpbb.flowshop.models.pool import PoolFlowShop
@@ -41,7 +40,7 @@ from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu
 from dpbb.kernels.pool_models import Nodes
-from dpbb.options import BranchingRule, Offload, Selection, TreeOptions, Tuning
+from dpbb.options import BranchingRule, Selection, TreeOptions, Tuning
 from dpbb.problem import HasBounds, Problem, with_bound
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
@@ -275,10 +274,10 @@ def trees(args: argparse.Namespace) -> bool:
         tree = TreeOptions(BranchingRule(args.branching), bound="lb2")
         unit = part_of(problem, tree, ub, args.bounds)
         model = ScalarFlowShop(problem, tree)
-        settings = PoolSettings(pool_size=1 << 16)
+        tuning = Tuning(pool_size=1 << 16)
 
-        def on_core(settings=settings, model=model, problem=problem, tree=tree, ub=ub):
-            given = problem, tree, model, CpuBounding(model, 1), settings, ub
+        def on_core(tuning=tuning, model=model, problem=problem, tree=tree, ub=ub):
+            given = problem, tree, model, Bounding(model, 1), tuning, ub
             return PoolSession(*given, threads=1, all_optima=False)
 
         # without work it is compiled
@@ -287,14 +286,11 @@ def trees(args: argparse.Namespace) -> bool:
         exact &= counts[0] > 0
         share = f"one core, {bounding_s / core_s:.0%} of it bounds"
         print_row(name, args.branching, share, "", sum(counts), core_s, 1.0)
-        ways = [(f"{n} threads", Device("cpu", "", threads=n), None, max(args.pools))
+        ways = [(f"{n} threads", Device("cpu", "", threads=n), max(args.pools))
                 for n in args.threads]  # fmt: skip
-        ways += [
-            (f"GPU, {how}", gpu, how, pool)
-            for gpu in gpus[:1] for how in Offload for pool in args.pools
-        ]  # fmt: skip
-        for how, device, offload, pool in ways:
-            tuning = Tuning(pool_size=pool, offload=offload)
+        ways += [("GPU", gpu, pool) for gpu in gpus[:1] for pool in args.pools]
+        for how, device, pool in ways:
+            tuning = Tuning(pool_size=pool)
             opened = partial(engine.open, problem, tree, device, ub=ub, tuning=tuning)
             timed(opened(), WorkUnit.empty(problem.n_jobs), ub)
             runs = [timed(opened(), unit, ub) for _ in range(args.repeat)]

@@ -6,9 +6,8 @@ import pytest
 from dpbb.engines import explore_to_end, get_engine
 from dpbb.engines.base import Device
 from dpbb.engines.pool import session as pool_session
-from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import BranchingRule, Selection, SolveOptions, TreeOptions
+from dpbb.options import BranchingRule, Selection, SolveOptions, TreeOptions, Tuning
 from dpbb.tree import WorkUnit
 from dpbb.tree.branching import tree_of
 
@@ -23,19 +22,19 @@ def shop(seed, bound="lb1", n_jobs=8, n_machines=4):
 HERE = Device("cpu", "here", threads=2)
 
 
-def session_of(problem, tree, ub, settings, engine=None, device=HERE):
+def session_of(problem, tree, ub, tuning, engine=None, device=HERE):
     engine = engine or get_engine("pool")
-    session = engine.open_with(settings, problem, tree, device, ub=ub)
+    session = engine.open(problem, tree, device, ub=ub, tuning=tuning)
     session.load(WorkUnit.whole(problem.n_jobs))
     return session
 
 
-def counted(problem, tree, ub, settings):
-    return counted_by(None, HERE, problem, tree, ub, settings)
+def counted(problem, tree, ub, tuning):
+    return counted_by(None, HERE, problem, tree, ub, tuning)
 
 
-def counted_by(engine, device, problem, tree, ub, settings):
-    session = session_of(problem, tree, ub, settings, engine, device)
+def counted_by(engine, device, problem, tree, ub, tuning):
+    session = session_of(problem, tree, ub, tuning, engine, device)
     try:
         return explore_to_end(session, ub).counters
     finally:
@@ -57,23 +56,22 @@ def test_every_way_explores_the_nodes_of_the_reference_engine(bound, rule):
     best = reference(problem, tree, problem.trivial_ub).best
     expected = reference(problem, tree, best.value).counters
     assert expected.decomposed > 1
-    for settings in (
-        PoolSettings(),
-        PoolSettings(pool_size=1),
-        PoolSettings(pool_size=100, selection=Selection.DEPTH),
-        PoolSettings(pool_size=30, pool_max=20, pool_min=5),
-        PoolSettings(selection=Selection.BEST),
+    for tuning in (
+        Tuning(),
+        Tuning(pool_size=1),
+        Tuning(pool_size=100, selection=Selection.DEPTH),
+        Tuning(selection=Selection.BEST),
     ):
-        assert counted(problem, tree, best.value, settings) == expected
+        assert counted(problem, tree, best.value, tuning) == expected
 
 
 def test_best_first_alone_raises_the_lower_bound(monkeypatch):
     """The least bound of the open nodes never falls, and ends at the optimum."""
     problem = shop(1, n_jobs=9)
     tree = TreeOptions()
-    settings = PoolSettings(pool_size=1, selection=Selection.BEST)
+    tuning = Tuning(pool_size=1, selection=Selection.BEST)
     monkeypatch.setattr(pool_session, "IN_FLIGHT", 1)
-    session = session_of(problem, tree, problem.trivial_ub, settings)
+    session = session_of(problem, tree, problem.trivial_ub, tuning)
     least, value = [], problem.trivial_ub
     while True:
         part = session.advance(value, 0)
@@ -93,25 +91,22 @@ def test_a_full_pool_goes_deep(monkeypatch, caplog):
     problem = shop(4, n_jobs=9, n_machines=7)
     tree = TreeOptions()
     monkeypatch.setattr(pool_session, "IN_FLIGHT", 1)
-    most = {}
+    most, counters = {}, []
     for pool_max in (20, 10**6):
-        settings = PoolSettings(
-            pool_size=8,
-            pool_max=pool_max,
-            pool_min=pool_max // 2,
-            selection=Selection.BEST,
-        )
-        session = session_of(problem, tree, problem.trivial_ub, settings)
-        explore_to_end(session, problem.trivial_ub)
+        monkeypatch.setattr(pool_session, "MOST_NODES", pool_max)
+        tuning = Tuning(pool_size=8, selection=Selection.BEST)
+        session = session_of(problem, tree, problem.trivial_ub, tuning)
+        counters.append(explore_to_end(session, problem.trivial_ub).counters)
         session.close()
         most[pool_max] = session.statistics["most_open"]
     assert most[20] < most[10**6]
+    assert all(some.closed_leaves == counters[0].closed_leaves for some in counters)
     assert "the deepest come first until there are 10" in caplog.text
 
 
 def test_few_roots_are_left_when_few_are_wanted():
     problem = shop(4, n_jobs=12, n_machines=6)
-    session = session_of(problem, TreeOptions(), 10**4, PoolSettings(pool_size=64))
+    session = session_of(problem, TreeOptions(), 10**4, Tuning(pool_size=64))
     part = session.advance(problem.trivial_ub, 0)
     while part.open_roots < 200:
         part = session.advance(problem.trivial_ub, 0)
@@ -128,4 +123,4 @@ def test_of_equal_jobs_the_first_alone_is_branched_on():
     best = reference(problem, tree, problem.trivial_ub).best
     expected = reference(problem, tree, best.value).counters
     assert expected.decomposed > 20
-    assert counted(problem, tree, best.value, PoolSettings(pool_size=16)) == expected
+    assert counted(problem, tree, best.value, Tuning(pool_size=16)) == expected

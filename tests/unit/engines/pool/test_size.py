@@ -1,6 +1,6 @@
 """The tuner of the pool's batches, without a clock."""
 
-from dpbb.engines.pool.size import LARGEST, MEASURED, PoolSize
+from dpbb.engines.pool.bounding import LARGEST, MEASURED, PoolSize
 
 
 def feed(size, seconds_of, unscheduled=10.0, rounds=30):
