@@ -45,7 +45,10 @@ def compile_elsewhere(
         request = pickle.dumps((module, name, model, signature))
     except Exception:  # noqa: BLE001 (such as a class of a function)
         return
-    process = _alive()
+    try:
+        process = _alive()
+    except OSError:  # such as no memory for one
+        return
     try:
         assert process.stdin is not None  # noqa: S101
         assert process.stdout is not None  # noqa: S101
