@@ -23,6 +23,8 @@ from tests.cluster.support import wait_until
 
 pytestmark = pytest.mark.cluster
 
+STEP = {"number": 1, "proved": 9, "width": 1, "nodes": 0}
+
 
 @pytest.fixture
 def shops(tmp_path):
@@ -140,7 +142,7 @@ def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
             {},
             "strategy incumbent; not taken: --bound lb2, --strategy from-below",
         ),
-        ({"strategy": "auto"}, {"step": 1}, "strategy from-below"),
+        ({"strategy": "auto"}, {"step": STEP}, "strategy from-below"),
         ({"heuristics": "ig"}, {"options": {"heuristics": "ig"}}, "strategy incumbent"),
     ],
 )
