@@ -15,7 +15,7 @@ from dpbb.coordination.balance import Balance
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.journal import Journal
-from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
+from dpbb.coordination.ledger import Checked, LeaseBasis
 from dpbb.coordination.messages import (
     Assignment,
     LeaseId,
@@ -253,7 +253,6 @@ class Book:
             basis=basis,
             heard=now,
             decomposed=basis.leased_ancestors,
-            exported=basis.leased_ancestors,
             open_roots=len(unit.roots),
             ub=self.ub(),
             whole=unit.whole,
@@ -422,11 +421,7 @@ class Book:
         return len(pieces) - 1
 
     def note(
-        self,
-        lease: LeaseRecord,
-        report: Report,
-        checked: Checked | CheckedGift | None,
-        now: float,
+        self, lease: LeaseRecord, report: Report, checked: Checked | None, now: float
     ) -> None:
         """Take the counts of a report; a full one moves the ledger.
 
@@ -457,13 +452,12 @@ class Book:
         lease.open_roots = (
             report.open_roots - given if full is None else len(full.remaining)
         )
-        if isinstance(checked, CheckedGift):
-            self._give_away(lease, report, checked)
-        elif checked is not None:
-            self._settle(lease, checked)
-            lease.safe_at = max(lease.safe_at, now - max(0.0, report.age_s))
-            if report.least_lb is not None:  # both are bounds of what remains
-                lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
+        if checked is not None:
+            self._settle(lease, report, checked)
+            if full is not None:
+                lease.safe_at = max(lease.safe_at, now - max(0.0, report.age_s))
+                if report.least_lb is not None:  # both are bounds of what remains
+                    lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
         self.ahead_decomposed += lease.decomposed_since_full
         self.ahead_leaves += lease.leaves_since_full
         self.count_nodes(lease, lease.shown_nodes - shown)
@@ -473,33 +467,22 @@ class Book:
         engine = lease.seat.seat.engine
         self.engine_nodes[engine] = self.engine_nodes.get(engine, 0) + nodes
 
-    def _require_current(
-        self, lease: LeaseRecord, checked: Checked | CheckedGift
-    ) -> None:
+    def _settle(self, lease: LeaseRecord, report: Report, checked: Checked) -> None:
+        """Take a gift out of a leased unit, or count anew by its full report."""
         if checked.basis is not lease.basis or checked.seq != lease.seq:
             raise InvariantError(
                 f"report {lease.seq} of lease {lease.id} was not checked against the "
                 f"one before it"
             )
-
-    def _give_away(
-        self, lease: LeaseRecord, report: Report, checked: CheckedGift
-    ) -> None:
-        """Take a gift out of a leased unit; what was counted stays as it is."""
-        self._require_current(lease, checked)
-        unit = lease.unit
-        unit.whole = False
-        if report.gift is not None and len(report.gift):
-            unit.gifts.append(report.gift)
-        unit.leaves -= checked.donated_leaves
-        self.open_leaves -= checked.donated_leaves
-        lease.basis = checked.next
-        lease.exported += checked.donated_ancestors
-
-    def _settle(self, lease: LeaseRecord, checked: Checked) -> None:
-        """Replace what a lease counts for by its new full report."""
-        self._require_current(lease, checked)
         unit, before, after = lease.unit, checked.basis.counted, checked.next.counted
+        unit.whole = False
+        lease.basis = checked.next
+        if checked.remaining_leaves is None or checked.remaining_cells is None:
+            if report.gift is not None and len(report.gift):
+                unit.gifts.append(report.gift)
+            unit.leaves -= checked.donated_leaves
+            self.open_leaves -= checked.donated_leaves
+            return
         closed = after.closed - before.closed
         self.counters = self.counters.plus(
             after.decomposed - before.decomposed, after.leaves - before.leaves, closed
@@ -511,8 +494,6 @@ class Book:
         unit.roots, unit.leaves = checked.next.roots, checked.remaining_leaves
         unit.cells = checked.remaining_cells
         unit.losses = 0
-        unit.whole = False
-        lease.basis, lease.exported = checked.next, checked.exported_ancestors
 
     def check_partition(self) -> None:
         """Raise InvariantError unless closed and open leaves are n! together (I5)."""

@@ -27,7 +27,7 @@ from dpbb.coordination.answers import Answers
 from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
-from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
+from dpbb.coordination.ledger import Checked, LeaseBasis
 from dpbb.coordination.messages import (
     Assignment,
     GiftWanted,
@@ -226,9 +226,7 @@ class Coordinator(Run):
             raise StaleLeaseError(f"lease {lease_id} is gone")
         return lease.basis
 
-    def on_report(
-        self, report: Report, checked: Checked | CheckedGift | None, now: float
-    ) -> Order:
+    def on_report(self, report: Report, checked: Checked | None, now: float) -> Order:
         """Take a report, the next, a repeated or a stale one; return its answer.
 
         Parameters
@@ -269,11 +267,7 @@ class Coordinator(Run):
         return lease.answer
 
     def _take(
-        self,
-        lease: LeaseRecord,
-        report: Report,
-        checked: Checked | CheckedGift | None,
-        now: float,
+        self, lease: LeaseRecord, report: Report, checked: Checked | None, now: float
     ) -> None:
         """Apply the next report of a lease."""
         if report.seq != lease.seq + 1:

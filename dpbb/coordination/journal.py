@@ -281,12 +281,8 @@ class Journal:
                 *(unit, attempt, seat, engine, counts), tuple(ub), alone, version
             )
             journal._note(entry)
-        if "bounds" in values:
-            for ub, order in values["bounds"]:
-                journal.pruned_at(ub, None if order is None else tuple(order))
-        else:  # of an older checkpoint: what the leases say, of unknown permutations
-            for ub in sorted({ub for e in journal.leases for ub in e.ub}, reverse=True):
-                journal.pruned_at(ub, None)
+        for ub, order in values["bounds"]:
+            journal.pruned_at(ub, None if order is None else tuple(order))
         rest = values["rest"]
         subtrees = _subtrees(n_jobs, rest["closed"])
         journal.rest = Counters(rest["decomposed"], rest["leaves"], subtrees)

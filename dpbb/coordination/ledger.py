@@ -67,6 +67,11 @@ class LeaseBasis:
     counted: Counters
     gifts: WorkUnit = field(default_factory=lambda: WorkUnit.empty(1))
 
+    @property
+    def exported(self) -> int:
+        """Owned ancestors to be taken off a raw count of decomposed nodes (I4)."""
+        return self.roots.owned_ancestors + self.donated_ancestors
+
     @classmethod
     def start(
         cls, lease: LeaseId, problem: Problem[Any], roots: WorkUnit
@@ -87,7 +92,7 @@ class LeaseBasis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checked:
-    """A full report that holds.
+    """A report with roots that holds.
 
     Parameters
     ----------
@@ -97,22 +102,22 @@ class Checked:
         What the lease's next full report is to be checked against.
     seq
         The report's number.
-    remaining_leaves, donated_leaves
-        Leaves below what remains, and below what this report donates.
-    exported_ancestors
-        Owned ancestors of what remains and of all that was donated: what the seat's
-        raw count of decomposed nodes is to be lessened by.
+    donated_leaves
+        Leaves below what this report donates.
+    remaining_leaves
+        Leaves below what remains; None of a gift. What the seat counted since its last
+        full report is not settled by that: should the lease be lost, what is repeated
+        is the roots of that report without the gifts.
     remaining_cells : ndarray of bool
-        For the span map.
+        Of a full report, for the span map.
     """
 
     basis: LeaseBasis
     next: LeaseBasis
     seq: int
-    remaining_leaves: int
     donated_leaves: int
-    exported_ancestors: int
-    remaining_cells: NDArray[np.bool_]
+    remaining_leaves: int | None = None
+    remaining_cells: NDArray[np.bool_] | None = None
 
 
 def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
@@ -158,29 +163,13 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
             counted=counted,
         ),
         seq=report.seq,
-        remaining_leaves=full.remaining.leaves,
         donated_leaves=full.donated.leaves,
-        exported_ancestors=exported,
+        remaining_leaves=full.remaining.leaves,
         remaining_cells=cells_of(full.remaining),
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CheckedGift:
-    """A report with a gift that holds; see ``Checked``.
-
-    What the seat counted since its last full report is not settled by it: should the
-    lease be lost, what is repeated is the roots of that report without the gifts.
-    """
-
-    basis: LeaseBasis
-    next: LeaseBasis
-    seq: int
-    donated_leaves: int
-    donated_ancestors: int
-
-
-def check_gift(basis: LeaseBasis, report: Report) -> CheckedGift:
+def check_gift(basis: LeaseBasis, report: Report) -> Checked:
     """Check a report that gives roots away; pure and thread-safe.
 
     They must lie inside what remained at the last full report, outside of what was
@@ -204,22 +193,20 @@ def check_gift(basis: LeaseBasis, report: Report) -> CheckedGift:
         raise InvariantError(
             f"report {report.seq} of lease {report.lease}: {error}"
         ) from error
-    ancestors = gift.owned_ancestors
-    return CheckedGift(
+    return Checked(
         basis=basis,
         next=replace(
             basis,
             gifts=gifts,
             donated=basis.donated + gift.depth_counts,
-            donated_ancestors=basis.donated_ancestors + ancestors,
+            donated_ancestors=basis.donated_ancestors + gift.owned_ancestors,
         ),
         seq=report.seq,
         donated_leaves=gift.leaves,
-        donated_ancestors=ancestors,
     )
 
 
-def check_report(basis: LeaseBasis, report: Report) -> Checked | CheckedGift:
+def check_report(basis: LeaseBasis, report: Report) -> Checked:
     """Check a report that has roots, whichever they are."""
     return (check_full_report if report.gift is None else check_gift)(basis, report)
 

@@ -85,7 +85,6 @@ class LeaseRecord:
     basis: LeaseBasis
     heard: float  # time of the grant or the last report
     decomposed: int  # raw; starts as if the roots were loaded already
-    exported: int  # owned ancestors to be taken off
     open_roots: int
     since: float  # of the grant, moved on by donations: see ``donors``
     leaves: int = 0
@@ -104,7 +103,7 @@ class LeaseRecord:
     @property
     def shown_decomposed(self) -> int:
         """Decomposed nodes so far, light reports included."""
-        return self.decomposed - self.exported
+        return self.decomposed - self.basis.exported
 
     @property
     def shown_nodes(self) -> int:

@@ -26,7 +26,7 @@ from dpbb.cluster.scheduler.sharing import SeatSharing
 from dpbb.cluster.scheduler.shell import Shell
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.coordinator import Coordinator
-from dpbb.coordination.ledger import Checked, CheckedGift
+from dpbb.coordination.ledger import Checked
 from dpbb.coordination.messages import (
     Assignment,
     Lease,
@@ -282,7 +282,7 @@ class Hub:
         return lease
 
     def on_report(
-        self, run_id: RunId, report: Report, checked: Checked | CheckedGift | None
+        self, run_id: RunId, report: Report, checked: Checked | None
     ) -> Order:
         """Apply a report, and return its answer."""
         run = self.runs.get(run_id)

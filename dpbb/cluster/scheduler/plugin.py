@@ -43,7 +43,7 @@ from dpbb.cluster.versions import check_versions
 from dpbb.cluster.worker.loader import worker_plugin_bytes
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import from_bytes
-from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis, check_report
+from dpbb.coordination.ledger import Checked, LeaseBasis, check_report
 from dpbb.coordination.messages import (
     Assignment,
     GiftWanted,
@@ -408,7 +408,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
 def _decode_and_check(
     body: Any, basis: LeaseBasis | None
-) -> tuple[Report, Checked | CheckedGift | None]:
+) -> tuple[Report, Checked | None]:
     """Decode a report with roots, and check it unless its answer is known already."""
     report = decode_report(unwrap(body))
     return report, None if basis is None else check_report(basis, report)

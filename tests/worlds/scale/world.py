@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from dpbb.cluster.scheduler.heuristics import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
+    from dpbb.coordination.ledger import Checked, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
         GiftWanted,
@@ -252,7 +252,7 @@ class World:
         )
 
     def _apply(
-        self, seat: SimulatedSeat, report: Report, checked: Checked | CheckedGift | None
+        self, seat: SimulatedSeat, report: Report, checked: Checked | None
     ) -> bytes:
         if report.ends_unit:  # its answer may be held back
             self._by_lease[report.lease] = seat
