@@ -1,10 +1,11 @@
-"""The engine protocol, the same for every engine.
+"""The engine protocol, and what engines share.
 
 An engine explores subtrees; it knows no clock but the length of its slice, no Dask,
 and no n! arithmetic. See ``dpbb.tree.work_unit`` for the roots that it is given and
 gives back.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Problem
+from dpbb.problem import Problem, costs_of
+from dpbb.problems import model_of, models_known
+from dpbb.tree.branching import refusal
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -159,7 +162,7 @@ class Session(Protocol):
         -------
         list of Beginning
             The best of the permutations, at most so many, the best first; see
-            ``dpbb.engines.promotion``. Empty where no explorer has a node in hand.
+            ``best_completions``. Empty where no explorer has a node in hand.
         """
 
     def use_threads(self, threads: int | None) -> None:
@@ -226,3 +229,83 @@ class Engine(Protocol):
         EngineUnavailable
             The engine cannot run here, or not this problem.
         """
+
+
+def obstacle_of(
+    engine: str, device: str, problem: Problem[Any], tree: TreeOptions
+) -> str | None:
+    """Return why an engine that compiles a model of a problem does not take a tree.
+
+    None: it does.
+
+    Parameters
+    ----------
+    engine
+        Its name, for people.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"pool"``: which models it has.
+    """
+    model = model_of(problem, device, tree.bound)
+    if model is None:
+        bounds = models_known(problem, device)
+        if not bounds:
+            return (
+                f"engine {engine} has no model of {problem.name}: a model serves the "
+                "class that it is written for, and no subclass, which may override it"
+            )
+        return (
+            f"engine {engine} takes the bound {' or '.join(bounds)}, not {tree.bound}"
+        )
+    reason: str | None = refusal(problem, tree) or model.obstacle(problem)
+    return reason
+
+
+def best_completions(
+    problem: Problem[Any],
+    order: NDArray[np.intp],
+    nodes: Iterable[tuple[Sequence[int], Sequence[int]]],
+    most: int,
+) -> list[Beginning]:
+    """Complete nodes, and return the best of the permutations, the best first.
+
+    They are starts for heuristics. A node is completed by its unscheduled jobs in root
+    order, which is how its first leaf on one side alone would have them. Source: Gmys,
+    INFORMS J. Comput. 34(5), 2022.
+
+    Parameters
+    ----------
+    order : ndarray of intp, shape (n_jobs,)
+        Root order.
+    nodes
+        Prefix and suffix of each, as jobs in the order of the permutation.
+    most
+        So many at most; those that have no cost are none, and each is there once.
+    """
+    found: dict[tuple[int, ...], tuple[int, int]] = {}
+    for front, back in nodes:
+        taken = {*front, *back}
+        middle = [job for job in order.tolist() if job not in taken]
+        found.setdefault((*front, *middle, *back), (len(front), len(back)))
+    if not found:
+        return []
+    rows = np.array(list(found), np.intp)
+    sides = list(found.values())
+    beginnings = [
+        Beginning(value, rows[index], sides[index])
+        for index, value in _costs(problem, rows)
+    ]
+    return sorted(beginnings, key=lambda beginning: beginning.value)[:most]
+
+
+def _costs(problem: Problem[Any], rows: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Index and cost of every row that has one."""
+    try:
+        return list(enumerate(costs_of(problem, rows).tolist()))
+    except ValueError:  # some have none: which?
+        found = []
+        for index, row in enumerate(rows):
+            try:
+                found.append((index, problem.evaluate(row)))
+            except ValueError:
+                continue
+        return found

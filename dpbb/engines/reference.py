@@ -15,9 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Beginning, Candidate, Device, Slice
+from dpbb.engines.base import (
+    SLICE_S,
+    Beginning,
+    Candidate,
+    Device,
+    Slice,
+    best_completions,
+)
 from dpbb.engines.ivm import Ivm
-from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem

@@ -14,7 +14,7 @@ from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import roots as roots_module
 from dpbb.engines.gpu import session as session_module
 from dpbb.engines.gpu import shape as shape_module
-from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels, filling_block
 from dpbb.engines.gpu.layout import PageLayout

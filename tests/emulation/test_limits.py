@@ -179,7 +179,7 @@ def test_a_device_that_fails_at_every_call_after_a_fault(gpu, monkeypatch):
     """Whatever is called then fails too, and that too is a failure of the session."""
     import cupy
 
-    from dpbb.engines.gpu.device import DeviceError
+    from dpbb.engines.gpu.control import DeviceError
 
     name, ub, _ = TA016
     with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:

@@ -9,7 +9,7 @@ import pytest
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import memory as memory_module
-from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import EngineUnavailable

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.engines.base import Device
-from dpbb.engines.modelled import obstacle_of
+from dpbb.engines.base import Device, obstacle_of
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions, Tuning

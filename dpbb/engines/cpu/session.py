@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice
+from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice, best_completions
 from dpbb.engines.cpu.explore import (
     MOST_JOBS_BY_TURNS,
     explore,
@@ -35,7 +35,6 @@ from dpbb.engines.cpu.state import (
     make_tables,
 )
 from dpbb.engines.cpu.walk import load_roots
-from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions

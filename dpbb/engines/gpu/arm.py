@@ -110,7 +110,7 @@ class Arm(ABC):
         Returns
         -------
         ndarray of uint32, shape (n_warps, leaf_words)
-            See ``dpbb.engines.gpu.leaves.nodes_promoted``.
+            See ``dpbb.engines.gpu.roots.nodes_promoted``.
         """
         return self.pool.promoted(limit)
 

@@ -1,15 +1,16 @@
-"""The control block of a session, and orders that end the launch under way."""
+"""The device under a session, its control block, and orders that end a launch."""
 
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS, NO_VALUE, STOP_AT, Stop
+from dpbb.errors import DpbbError
 
 logger = logging.getLogger(__name__)
 
@@ -156,3 +157,55 @@ class Orders:
             except cupy.cuda.runtime.CUDARuntimeError as error:
                 # the thread of the session meets it, too, and says so
                 logger.debug("the launch could not be ended: %s", error)
+
+
+class DeviceError(DpbbError, RuntimeError):
+    """The CUDA device failed in the middle of a session: its counts are void."""
+
+
+class OnDevice:
+    """Select a device and a stream while they are in use.
+
+    Parameters
+    ----------
+    device
+        CUDA ordinal.
+    stream
+        A CuPy stream of that device.
+    failed
+        Called when something fails in between: what the device has is not what the
+        host believes then. A failure of CUDA, or no memory, leaves as ``DeviceError``.
+    """
+
+    def __init__(self, device: int, stream: Any, failed: Callable[[], None]) -> None:
+        import cupy
+
+        self._device = cupy.cuda.Device(device)
+        self._stream = stream
+        self._failed = failed
+
+    def __enter__(self) -> None:
+        self._device.__enter__()
+        self._stream.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        import cupy
+
+        failures = (
+            cupy.cuda.runtime.CUDARuntimeError,
+            cupy.cuda.driver.CUDADriverError,
+            cupy.cuda.memory.OutOfMemoryError,
+        )
+        try:
+            self._stream.__exit__(kind, error, trace)
+            self._device.__exit__(kind, error, trace)
+        except failures as again:  # every call fails once the context is lost
+            error = error or again
+        if error is None:
+            return
+        self._failed()
+        if isinstance(error, failures):
+            raise DeviceError(
+                f"CUDA device {self._device.id} failed; the session is lost and its "
+                f"counts since the last slice are void: {error}"
+            ) from error

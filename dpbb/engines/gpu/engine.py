@@ -11,14 +11,13 @@ from uuid import UUID
 
 import numpy as np
 
-from dpbb.engines.base import Device
+from dpbb.engines.base import Device, obstacle_of
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels, filling_block
 from dpbb.engines.gpu.layout import LANES
 from dpbb.engines.gpu.session import GpuSession
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import Stealing
-from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BLOCK_SIZE_RANGE, Balance, TreeOptions, Tuning
 from dpbb.problem import Problem, cost_of

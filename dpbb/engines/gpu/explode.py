@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from dpbb.engines.gpu.arm import Arm
-from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import ARENA, LANES, NO_VALUE, Stop, up
 from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, plan_memory

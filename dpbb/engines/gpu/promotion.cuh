@@ -5,7 +5,7 @@
 // before the suffix, the last one first. Each warp keeps the best of its nodes and writes it
 // as a reported leaf: value, unscheduled jobs, directions, path. Source: Gmys, INFORMS J.
 // Comput. 34(5), 2022.
-// Twin: dpbb.engines.promotion.
+// Twin: dpbb.engines.base.best_completions.
 #pragma once
 
 #include "pages.cuh"

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Beginning, Candidate, Slice
-from dpbb.engines.gpu.control import Orders
-from dpbb.engines.gpu.device import DeviceError, OnDevice
+from dpbb.engines.base import Beginning, Candidate, Slice, best_completions
+from dpbb.engines.gpu.control import DeviceError, OnDevice, Orders
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS
-from dpbb.engines.gpu.leaves import leaves_found, nodes_promoted
 from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, Packed, allocate
 from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
-from dpbb.engines.gpu.roots import SORTED_BY_HOST, prepare_long_lists
-from dpbb.engines.promotion import best_completions
+from dpbb.engines.gpu.roots import (
+    SORTED_BY_HOST,
+    leaves_found,
+    nodes_promoted,
+    prepare_long_lists,
+)
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.pairs import EqualJobs
 from dpbb.options import TreeOptions, Tuning

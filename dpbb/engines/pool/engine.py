@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dpbb.engines.base import Device
+from dpbb.engines.base import Device, obstacle_of
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
-from dpbb.engines.modelled import obstacle_of
 from dpbb.engines.pool.bounding import Bounding
 from dpbb.engines.pool.session import PoolSession
 from dpbb.errors import EngineUnavailable

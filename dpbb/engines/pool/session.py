@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice
+from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice, best_completions
 from dpbb.engines.pool.bounding import IN_FLIGHT, Bounded, Bounding, PoolSize, Wanted
 from dpbb.engines.pool.nodes import Batch, NodePool
-from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
 from dpbb.kernels.pairs import EqualJobs
 from dpbb.kernels.pool_models import PoolModel
