@@ -198,7 +198,8 @@ class _Reader:
             line = self.lines[first + row]
             refuse(
                 f"{self._where(line)}, column {line.columns[2 * machine]}",
-                f"machine {machine} (every job visits the machines in order)",
+                f"machine {machine} (of job shops, whose routes differ, dpbb jobshop "
+                "knows more)",
                 repr(line.tokens[2 * machine]),
             )
         return table[:, 1::2]

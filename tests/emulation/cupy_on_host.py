@@ -85,6 +85,10 @@ class DeviceArray(np.ndarray):
     """An array of NumPy with the methods of CuPy's."""
 
     @property
+    def device(self):
+        return SimpleNamespace(id=0)
+
+    @property
     def data(self):
         return Memory(self)
 
