@@ -13,8 +13,6 @@ from dpbb.tree.packing import narrow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpbb.tree import Root
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:
@@ -34,10 +32,10 @@ class Interval:
         return Interval(begin, max(begin, min(self.end, other.end)))
 
 
-def interval_of(root: Root, n_jobs: int) -> Interval:
+def interval_of(root: Sequence[int], n_jobs: int) -> Interval:
     """Leaves below a root."""
-    begin = leaf_of_path(n_jobs, root.path)
-    return Interval(begin, begin + n_leaves(n_jobs - root.depth))
+    begin = leaf_of_path(n_jobs, root)
+    return Interval(begin, begin + n_leaves(n_jobs - len(root)))
 
 
 def intervals_of(unit: WorkUnit) -> list[Interval]:

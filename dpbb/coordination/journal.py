@@ -71,7 +71,7 @@ def chosen_apart(donated: WorkUnit, run_id: str) -> list[WorkUnit]:
     """
     hashes = []
     for root in donated.roots():
-        path = " ".join(map(str, root.path))
+        path = " ".join(map(str, root))
         hashes.append(hashlib.sha256(f"{run_id} {path}".encode()).digest())
     order = np.array(sorted(range(len(hashes)), key=hashes.__getitem__), np.intp)
     portions = [donated.take(order[i : i + 1]) for i in range(WITNESSES)]

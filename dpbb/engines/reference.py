@@ -28,7 +28,6 @@ from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.tree.branching import refusal
-from dpbb.tree.root import Root
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -86,7 +85,7 @@ class ReferenceSession:
         self._ub = ub
         self._all_optima = all_optima
         # loaded roots that were not started yet; roots of one session are disjoint
-        self._pending: deque[Root] = deque()
+        self._pending: deque[tuple[int, ...]] = deque()
         self._found: list[Candidate] = []
 
     slice_s = SLICE_S
@@ -150,7 +149,7 @@ class ReferenceSession:
             gone = set(given.roots())
             self._pending = deque(r for r in self._pending if r not in gone)
         else:
-            self._ivm.remove(level, [root.path[level] for root in given.roots()])
+            self._ivm.remove(level, [path[level] for path in given.roots()])
         return given
 
     def remaining(self) -> WorkUnit:
@@ -170,17 +169,18 @@ class ReferenceSession:
         """Nothing to free."""
 
     def _pending_unit(self) -> WorkUnit:
-        paths = [root.path for root in self._pending]
-        return WorkUnit.from_paths(self._problem.n_jobs, paths)
+        return WorkUnit.from_paths(self._problem.n_jobs, self._pending)
 
-    def _start(self, root: Root) -> NDArray[np.intp] | None:
+    def _start(self, root: tuple[int, ...]) -> NDArray[np.intp] | None:
         """Go down to a root and visit it, unless its path is pruned on the way."""
-        pruned_at = self._ivm.walk_to(root.path, self._ub)
+        depth = len(root)
+        pruned_at = self._ivm.walk_to(root, self._ub)
         if pruned_at is None:
-            return self._ivm.visit(root.depth, self._ub)
-        # load() counted all owned ancestors; those from pruned_at on are not visited
-        first_owned = root.depth - root.owned_ancestors
-        self._ivm.decomposed -= root.depth - max(pruned_at, first_owned)
+            return self._ivm.visit(depth, self._ub)
+        # load() counted all owned ancestors, those of the trailing zero digits; those
+        # from pruned_at on are not visited
+        first_owned = max((at + 1 for at, digit in enumerate(root) if digit), default=0)
+        self._ivm.decomposed -= depth - max(pruned_at, first_owned)
         return None
 
     def _evaluate(self, permutation: NDArray[np.intp]) -> None:

@@ -6,5 +6,4 @@ from dpbb.tree.counters import Counters as Counters
 from dpbb.tree.factoradic import digits_of_leaf as digits_of_leaf
 from dpbb.tree.factoradic import leaf_of_path as leaf_of_path
 from dpbb.tree.factoradic import n_leaves as n_leaves
-from dpbb.tree.root import Root as Root
 from dpbb.tree.work_unit import WorkUnit as WorkUnit

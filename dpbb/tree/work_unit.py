@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.packing import KEYS, Narrow, Packed, column, narrow
-from dpbb.tree.root import Root
 
 
 class WorkUnit:
@@ -163,8 +162,13 @@ class WorkUnit:
         row = range(len(self))[index]
         return tuple(self.take(slice(row, row + 1)).paths.tails.tolist())
 
-    def roots(self) -> list[Root]:
-        """All roots as objects: for small units, tests and people."""
+    def roots(self) -> list[tuple[int, ...]]:
+        """Paths of all roots: for small units, tests and people.
+
+        Entry i is the child taken at depth i: unscheduled jobs are kept in ascending
+        root order, and digit v takes the v-th of those left. On which side it is put
+        does not enter the digits.
+        """
         path: list[int] = []
         found, at = [], 0
         tails = self.paths.tails.tolist()
@@ -173,7 +177,7 @@ class WorkUnit:
         ):
             path[keeps:] = tails[at : at + depth - keeps]
             at += depth - keeps
-            found.append(Root(tuple(path)))
+            found.append(tuple(path))
         return found
 
     @property

@@ -79,7 +79,7 @@ def check(engine, problem, tree, ub, *, looks=20, listed=False):
             check_promoted(problem, found, 9)
             assert all(walker.is_node(one) for one in found)
             if found and listed:
-                paths = [root.path for root in session.remaining().roots()]
+                paths = session.remaining().roots()
                 costs = [problem.evaluate(walker.completion(path)) for path in paths]
                 assert found[0].value == min(costs)
             seen += bool(found)

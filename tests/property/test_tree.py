@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.tree import Root, WorkUnit, leaf_of_path, n_leaves
+from dpbb.tree import WorkUnit, leaf_of_path, n_leaves
 from tests.intervals import Interval, interval_of, intervals_of, unchecked, unit_between
 
 N_JOBS = st.one_of(st.integers(1, 8), st.integers(9, 40), st.integers(41, 800))
@@ -88,7 +88,7 @@ def test_interval_to_roots_and_back(drawn):
     assert np.all(level_sizes[1:] <= 2 * (n_jobs - np.arange(n_jobs)))
     # maximal: of the n - d children of a node at most n - d - 1 are roots
     if interval.size < n_leaves(n_jobs):
-        parents = [(*p.path[:-1],) for p in unit.roots()[:2000]]
+        parents = [path[:-1] for path in unit.roots()[:2000]]
         for parent in set(parents):
             assert parents.count(parent) < n_jobs - len(parent)
 
@@ -97,7 +97,7 @@ def test_interval_to_roots_and_back(drawn):
 def test_ordered_and_disjoint_is_what_the_intervals_say(drawn):
     """The comparison of digits agrees with exact leaf indices, for any rows."""
     n_jobs, rows = drawn
-    spans = [interval_of(Root(row), n_jobs) for row in rows]
+    spans = [interval_of(row, n_jobs) for row in rows]
     expected = all(a.end <= b.begin for a, b in pairwise(spans))
     assert unchecked(n_jobs, rows).is_ordered_and_disjoint() == expected
 
@@ -107,7 +107,12 @@ def test_facts_of_a_unit_are_those_of_its_roots(drawn):
     n_jobs, unit = drawn
     roots = unit.roots()
     assert unit.leaves == sum(interval_of(root, n_jobs).size for root in roots)
-    assert unit.owned_ancestors == sum(root.owned_ancestors for root in roots)
+    owned = sum(  # ancestors whose first leaf is the root's
+        leaf_of_path(n_jobs, root[:depth]) == leaf_of_path(n_jobs, root)
+        for root in roots
+        for depth in range(len(root))
+    )
+    assert unit.owned_ancestors == owned
     assert unit.depth_counts.sum() == len(unit) == len(roots)
     assert merged(interval_of(root, n_jobs) for root in roots) == intervals_of(unit)
 
@@ -144,12 +149,9 @@ def test_subtract_is_that_of_leaf_sets(drawn):
     # maximal: a root that is new is the child of one that holds leaves of the other
     new = [root for root in rest.roots()[:300] if root not in one.roots()]
     if new:
-        parents = sorted({root.path[:-1] for root in new})
+        parents = sorted({root[:-1] for root in new})
         assert all(
-            any(
-                interval_of(Root(parent), n_jobs).intersect(taken).size
-                for taken in spans
-            )
+            any(interval_of(parent, n_jobs).intersect(taken).size for taken in spans)
             for parent in parents
         )
 
@@ -235,9 +237,9 @@ def test_every_inner_node_is_owned_by_one_part(data):
     def owned_nodes(unit):
         """Nodes with two or more unscheduled jobs."""
         below = sum(
-            factorial(n_jobs - root.depth) // factorial(n_jobs - depth)
+            factorial(n_jobs - len(root)) // factorial(n_jobs - depth)
             for root in unit.roots()
-            for depth in range(root.depth, n_jobs - 1)
+            for depth in range(len(root), n_jobs - 1)
         )
         return below + unit.owned_ancestors
 

@@ -146,7 +146,7 @@ def closed_plus(report, depth, count):
 
 
 def paths_of(unit):
-    return [root.path for root in unit.roots()]
+    return unit.roots()
 
 
 def without(unit, index):

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpbb.tree import Root, WorkUnit, n_leaves
+from dpbb.tree import WorkUnit, n_leaves
 from tests.intervals import Interval, intervals_of, unchecked
 
 
@@ -12,14 +12,14 @@ def unit_of(*paths, n_jobs=6):
 
 
 def paths(unit):
-    return [root.path for root in unit.roots()]
+    return unit.roots()
 
 
 def test_from_paths_puts_roots_in_leaf_order():
     unit = unit_of((3,), (0, 2, 1), (0, 1), (0, 2, 0))
     assert paths(unit) == [(0, 1), (0, 2, 0), (0, 2, 1), (3,)]
     assert unit.path(2) == (0, 2, 1)
-    assert unit.roots()[3] == Root((3,))
+    assert unit.roots()[3] == (3,)
     assert unit.depth_counts.tolist() == [0, 1, 1, 2, 0, 0, 0]
     assert unit.leaves == 120 + 24 + 2 * 6
 
