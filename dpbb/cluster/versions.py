@@ -1,7 +1,7 @@
 """Version handshake: the same dpbb on the client, the scheduler and every worker.
 
 Two versions may number the leaves of a tree differently, and an interval would then
-mean two sets of permutations (invariant I1), so nothing but equality will do.
+mean two sets of permutations (law 1), so nothing but equality will do.
 """
 
 import socket

@@ -496,7 +496,7 @@ class Book:
         unit.losses = 0
 
     def check_partition(self) -> None:
-        """Raise InvariantError unless closed and open leaves are n! together (I5)."""
+        """Raise InvariantError unless closed and open leaves are n! (law 5)."""
         total = n_leaves(self.counters.n_jobs)
         if self.closed_leaves + self.open_leaves != total:
             raise InvariantError(

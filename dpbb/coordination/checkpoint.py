@@ -121,7 +121,7 @@ class Checkpoint:
         return not self.units
 
     def check(self) -> None:
-        """Check all that can be checked without exploring (I5, I6).
+        """Check all that can be checked without exploring (laws 5 and 6).
 
         CheckpointError: says what was expected and what came.
         """
@@ -169,7 +169,7 @@ class Checkpoint:
             )
 
     def _check_decomposed(self, open_units: list[WorkUnit]) -> None:
-        """Check the decomposed nodes against closed and open subtrees (I4).
+        """Check the decomposed nodes against closed and open subtrees (law 4).
 
         Where the upper bound has fallen, ancestors of roots that it pruned before they
         were begun are not counted.
@@ -201,7 +201,7 @@ class Checkpoint:
 def check_incumbent(
     problem: Problem[Any], value: int | None, permutation: tuple[int, ...] | None
 ) -> None:
-    """Raise CheckpointError unless the permutation costs what is claimed (I6)."""
+    """Raise CheckpointError unless the permutation costs what is claimed (law 6)."""
     if permutation is None and value is None:
         return
     try:

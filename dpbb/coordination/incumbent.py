@@ -1,6 +1,6 @@
 """The incumbent of a run, the UB that follows from it, and the optimal permutations.
 
-Invariant I6: a value is believed only with its permutation, evaluated here again.
+Law 6: a value is believed only with its permutation, evaluated here again.
 The upper bound UB is the smaller of the cutoff that the run started with and the
 incumbent's value (one more when all optima are collected: prune LB > value).
 """

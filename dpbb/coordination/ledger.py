@@ -1,4 +1,4 @@
-"""The checks of a full report (invariants I4 and I5), and what it counts for.
+"""The checks of a full report (laws 4 and 5), and what it counts for.
 
 A lease starts with a ``LeaseBasis``: the roots that it explores and the facts that a
 report is checked against. ``check_full_report`` is a pure function of the basis and a
@@ -13,9 +13,9 @@ n - d children, so
     D[d] = (n - d + 1) D[d - 1] + leased[d] - closed[d] - remaining[d] - donated[d]
 
 with D[d] >= 0, and D[n - 1] = 0, as a leaf is never decomposed. Solved for the leaves
-it is the one equation of I5: closed = leased - remaining - donated. The sum of D
+it is the one equation of law 5: closed = leased - remaining - donated. The sum of D
 bounds the decomposed nodes that a seat can have counted: it is their number at a fixed
-upper bound (I4), and where that fell, ancestors of what it pruned are not counted.
+upper bound (law 4), and where that fell, ancestors of what it pruned are not counted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LeaseBasis:
     leased, donated : ndarray of int64, shape (n_jobs + 1,)
         Roots at each depth: of what was leased, and of all donations so far.
     leased_ancestors, donated_ancestors
-        Their owned ancestors (I4).
+        Their owned ancestors (law 4).
     counted
         What the last full report counts for: decomposed less exported ancestors,
         leaves, closed.
@@ -69,7 +69,7 @@ class LeaseBasis:
 
     @property
     def exported(self) -> int:
-        """Owned ancestors to be taken off a raw count of decomposed nodes (I4)."""
+        """Owned ancestors to be taken off a raw count of decomposed nodes (law 4)."""
         return self.roots.owned_ancestors + self.donated_ancestors
 
     @classmethod
@@ -252,7 +252,7 @@ def _check_roots(basis: LeaseBasis, full: FullReport) -> None:
 def _check_conservation(
     basis: LeaseBasis, full: FullReport, donated: NDArray[np.int64]
 ) -> int:
-    """Check I5 in exact integers; return the decomposed nodes (see the module)."""
+    """Check law 5 in exact integers; return the decomposed nodes (see the module)."""
     n_jobs = basis.roots.n_jobs
     closed = full.closed
     if closed.dtype != np.int64 or closed.shape != (n_jobs + 1,):

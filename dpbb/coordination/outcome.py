@@ -26,7 +26,7 @@ class Outcome:
         No permutation costs less; see ``Run.lower_bound``. When exhausted,
         the incumbent's value, or a given upper bound below it.
     counters
-        The ledger's, exact by I4 and I5; at a stop also nodes of seats that have not
+        The ledger's, exact by laws 4 and 5; at a stop also nodes of seats that have not
         said what remains (``answers.LISTED_AT_STOP``), which ``closed`` leaves out.
     totals
         The same nodes, and what they took.

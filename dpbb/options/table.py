@@ -107,7 +107,7 @@ class Estimates(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """All that the tree depends on besides the problem (invariant I1).
+    """All that the tree depends on besides the problem (law 1).
 
     Parameters
     ----------

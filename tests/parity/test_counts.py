@@ -1,4 +1,4 @@
-"""Node counts by invariant I4, equal to the last unit for every engine."""
+"""Node counts by law 4, equal to the last unit for every engine."""
 
 from itertools import pairwise
 from random import Random
@@ -33,7 +33,7 @@ def cases(draw, engine, max_jobs=7, rules=RULES):
 @settings(max_examples=30)
 @given(data=st.data())
 def test_counts_are_those_of_the_naive_tree(engine, rule, data):
-    """The tree is a function of instance, root order, rule and branching_ub (I1)."""
+    """The tree is a function of instance, root order, rule and branching_ub (law 1)."""
     problem, tree, ub, all_optima = data.draw(cases(engine, 6, (rule,)))
     expected = naive_tree(problem, tree, ub)
     total = engine.explore(problem, tree, ub, all_optima=all_optima)
@@ -84,7 +84,7 @@ def test_every_leaf_a_root(engine, data):
 @settings(max_examples=30)
 @given(data=st.data(), seed=SEEDS)
 def test_stops_donations_and_reloads_change_no_count(engine, data, seed):
-    """Loading a root adds z, exporting one subtracts z; leaves are conserved (I5)."""
+    """Loading a root adds z, exporting one subtracts z; leaves stay (law 5)."""
     problem, tree, ub, all_optima = data.draw(cases(engine, max_jobs=6))
     expected = naive_tree(problem, tree, ub)
     rng = Random(seed)

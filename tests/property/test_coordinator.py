@@ -342,7 +342,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
             assert sorted(found) == sorted(self.best_orders)
 
     def check_counts(self, outcome):
-        """With what is left they are those of the tree, to the last node (I4)."""
+        """With what is left they are those of the tree, to the last node (law 4)."""
         counters, ub = outcome.counters, self.best + self.all_optima
         for unit in self.coordinator.book.units.values():
             session = ENGINE.open(

@@ -105,7 +105,7 @@ def test_a_tight_bound_closes_more():
 
 
 def test_the_side_is_chosen_before_bounds_are_tightened():
-    """How tight a bound is depends on the ub, which no rule may look at (I1)."""
+    """How tight a bound is depends on the ub, which no rule may look at (law 1)."""
     problem = TighterWaitingJobs(
         (5, 3, 8, 1), (2, 7, 1, 4), (99,) * 4, (frozenset(),) * 4
     )

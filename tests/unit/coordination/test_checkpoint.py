@@ -75,7 +75,7 @@ def interrupted(spec, rng):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_counts_are_exact_over_any_number_of_resumes(seed):
-    """At a fixed UB the tree is the same, to the last node (I4)."""
+    """At a fixed UB the tree is the same, to the last node (law 4)."""
     problem = tiny()
     spec = spec_of(problem, upper_bound=optimum(problem), certificate=True)
     expected = World(spec, ("a",)).run()

@@ -185,7 +185,7 @@ class Task:
         """Give roots away as the engine does, or every second one from the first on.
 
         The engine keeps the first root, of which the ancestors are its own (the z
-        rule of I4); others may give that one.
+        rule of law 4); others may give that one.
         """
         if self.seq % 2:
             return self.session.donate(4096)
@@ -297,7 +297,7 @@ def nothing():
 
 
 def check_books(coordinator):
-    """Raise AssertionError unless all that is kept twice agrees (I5 by plain sums)."""
+    """Raise AssertionError unless all that is kept twice agrees (law 5)."""
     book, balance = coordinator.book, coordinator.book.balance
     n_jobs = coordinator.spec.problem.n_jobs
     units = list(book.units.values())

@@ -106,7 +106,7 @@ def test_the_upper_bound_falls_with_every_better_leaf(data):
 
 
 def test_a_root_pruned_on_the_way_down_counts_its_visited_ancestors_only():
-    """I4: (0, 0, 0) owns the tree's root and what lies above it, if visited."""
+    """Law 4: (0, 0, 0) owns the tree's root and what lies above it, if visited."""
     tree = TreeOptions()
     bounds = PROBLEM.child_bounds(PROBLEM.root_state(), np.arange(5), back=False)
     unit = WorkUnit.from_paths(5, [(0, 0, 0)])

@@ -172,7 +172,7 @@ def test_the_command_line_takes_minutes_and_hours(text, value):
 
 
 def test_minbranch_needs_a_value_to_compare_with():
-    """Without any UB a minbranch tree is not defined (invariant I1)."""
+    """Without any UB a minbranch tree is not defined (law 1)."""
     options = SolveOptions(branching="minbranch")
     assert options.tree(99, "lb1").branching_ub == 99
     assert options.replace(tuning={"branching_ub": 7}).tree(99, "lb1").branching_ub == 7

@@ -77,7 +77,7 @@ KEYS = {
     ],
 )
 def test_contradicting_parts_are_refused(changes):
-    """Never optimal without a permutation (I6), never a bound above a makespan."""
+    """Never optimal without a permutation (law 6), never a bound above a makespan."""
     with pytest.raises(InvariantError):
         replace(OPTIMAL, **changes)
 
