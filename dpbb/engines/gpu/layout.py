@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,21 +10,21 @@ from numpy.typing import NDArray
 LANES = 32
 """Lanes of a warp, and records of a page."""
 
-CONTROL = np.dtype(
-    [
-        (name, kind)
-        for kind, names in (
-            ("u4", "tickets gifts stop"),
-            ("i4", "ub"),
-            ("u4", "pool_next pool_size n_out n_warps"),
-            ("u4", "free_next free_end lock n_optima"),
-            ("i4", "best least_bound"),
-            ("u4", "branching_ub drain_batches spare_pages shrinks"),
-            ("u8", "decomposed leaves batches children idle_ns busy_ns"),
-            ("u8", "open_roots budget_ns"),
-        )
-        for name in names.split()
-    ]
+
+def structure(*fields: tuple[str, str]) -> np.dtype[Any]:
+    """Return the type of a structure: kinds, and names of the fields of each."""
+    return np.dtype([(name, kind) for kind, names in fields for name in names.split()])
+
+
+CONTROL = structure(
+    ("u4", "tickets gifts stop"),
+    ("i4", "ub"),
+    ("u4", "pool_next pool_size n_out n_warps"),
+    ("u4", "free_next free_end lock n_optima"),
+    ("i4", "best least_bound"),
+    ("u4", "branching_ub drain_batches spare_pages shrinks"),
+    ("u8", "decomposed leaves batches children idle_ns busy_ns"),
+    ("u8", "open_roots budget_ns"),
 )
 """``Control``: counters and orders, exchanged once a launch."""
 
@@ -33,16 +34,10 @@ COUNTERS = ("decomposed", "leaves", "batches", "children", "idle_ns", "busy_ns")
 STOP_AT = 2 * np.dtype("u4").itemsize
 """Offset of ``stop`` in bytes: the one field written while a launch goes on."""
 
-ARENA = np.dtype(
-    [
-        (name, kind)
-        for kind, names in (
-            ("u8", "control pages next meta free_ring gift_ring pool out"),
-            ("u8", "rows critical root closed leaves"),
-            ("u4", "free_bits gift_bits n_leaves all_optima"),
-        )
-        for name in names.split()
-    ]
+ARENA = structure(
+    ("u8", "control pages next meta free_ring gift_ring pool out"),
+    ("u8", "rows critical root closed leaves"),
+    ("u4", "free_bits gift_bits n_leaves all_optima"),
 )
 """``Arena``: addresses of the arrays."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpbb.engines.gpu.arm import Arm
 from dpbb.engines.gpu.kernels import Exploration, Kernels
-from dpbb.engines.gpu.layout import up
+from dpbb.engines.gpu.layout import structure, up
 from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, leaf_capacity
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
@@ -37,18 +37,12 @@ QUANTUM = (64, 1 << 16)
 LIST_ROWS = 1 << 22
 """Roots listed at a time."""
 
-INTERVALS = np.dtype(
-    [
-        (name, kind)
-        for kind, names in (
-            ("u8", "heads levels length taken counts"),
-            ("u4", "n quantum idle_limit phase n_active n_stolen"),
-            ("i4", "longest"),
-            ("u4", "n_thefts"),
-            ("f8", "total"),
-        )
-        for name in names.split()
-    ]
+INTERVALS = structure(
+    ("u8", "heads levels length taken counts"),
+    ("u4", "n quantum idle_limit phase n_active n_stolen"),
+    ("i4", "longest"),
+    ("u4", "n_thefts"),
+    ("f8", "total"),
 )
 """``Intervals``: addresses, and what the host and a phase tell each other."""
 
