@@ -2,39 +2,42 @@
 
     python checker.py certificate.json.gz [--nodes N] [--draws K] [--seed N] [--all]
 
-It looks at sizes first, evaluates the schedules, adds up the books of the run, and
-explores the tree again, as a whole or in parts that it draws, with bounds and branching
-rules of its own: the counts have to be the same, to the last node. ``docs/proof.md``
-says what each verdict means, and what it does not exclude.
+It evaluates the schedules, adds up the books of the run, and explores the search tree
+again, as a whole or in parts that it draws, with bounds and branching rules of its own:
+the counts have to be the same, to the last node. ``docs/proof.md`` says what each
+verdict means, and what it does not exclude.
+
+The books are a list of units. A unit has roots, nodes of the tree as paths of digits
+(digit v: the v-th of the unscheduled jobs is next), and counts: decomposed nodes,
+leaves, closed subtrees by depth; and the first and the last upper bound it was pruned
+at. It owns what is below its roots, without what is below deeper roots of other units.
+So every leaf of the tree has one owner, and must be in a subtree that this one closed.
 
 Exit codes: 0 proved again; 1 it does not hold; 2 no certificate, or a damaged one;
 3 not checked enough; 4 audited.
 
-``dpbb verify`` imports form, claim, books and draws from here, and has engines
-of its own: one text of the rules, two explorers. ``prove.py`` needs no books.
+``dpbb verify`` imports the form, the claim, the books and the draws from here. It walks
+the tree, estimates and explores with code of its own. ``prove.py`` needs no books.
 """
 
 import argparse
-import base64
 import gzip
 import hashlib
 import json
-import math
 import os
 import random
 import re
 import struct
 import sys
 import zlib
-from bisect import bisect_right
-from collections import Counter, deque
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, reduce
-from itertools import accumulate
-from math import inf
+from functools import cache, partial, reduce
+from itertools import accumulate, repeat
+from math import factorial
 from operator import lt, ne, sub
 
-FORMAT, SCHEMA, ROOT_SCHEMA = "dpbb-certificate", 2, 3  # the last one has no books
+FORMAT, SCHEMA = "dpbb-certificate", 4
 KIND = "flowshop-makespan"  # all that this file explores
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 BOUNDS = ("lb1", "lb2", "cascade")  # the last one: cascade:FIRST-LAST:u-v,u-v,...
@@ -46,11 +49,7 @@ MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
 MOST_STEPS = 2_000_000  # pairs of machines times jobs
 MOST_BYTES, MOST_LISTS, MOST_OBJECTS = 2**25, 2**21, 2**10  # of a file, unpacked
-LISTS = {"bounds": 10_000, "units": 20_000, "leases": 312_500}  # so many entries
-FEW_ROOTS, MAX_ROOTS = 64, 4096  # of a unit: listed as they are; packed
-PACKED_DIGITS = 20_000_000  # of packed roots in all
 HELP = "--finer (of dpbb verify) makes small units at one bound; --all explores all"
-MOST_ABOVE = 1_000_000  # nodes above roots that a unit gave away
 DRAWS, DIGEST_DRAWS = 40, 422  # 0.9 ** 422 < 2 ** -64
 BY_CLAIM = 4  # beside so many draws there is one by claimed nodes
 NODES = 300_000, 2_000_000_000  # budgets: of plain Python, and compiled
@@ -58,14 +57,28 @@ BINS, KEPT = 32, (32, 2048)  # of a walk's depth: strata; nodes that go on, in a
 STARTS = 64  # nodes that a walk begins with
 FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
+ZERO = 0, 0, Counter()  # decomposed nodes, leaves, closed subtrees by depth
 SPREAD = 64  # pieces of a large part for each thread
 PROVED, AUDITED, TOO_LITTLE = "proved again", "audited", "not checked enough"
 FALSE = "does not hold"
 EXIT = {PROVED: 0, FALSE: 1, TOO_LITTLE: 3, AUDITED: 4}
 DAMAGED = EOFError, gzip.BadGzipFile, zlib.error, ValueError, RecursionError
 MALFORMED = ArithmeticError, AttributeError, LookupError, TypeError, ValueError
-MALFORMED += (struct.error,)
-factorial = cache(math.factorial)
+COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
+FORM = {  # "?": may be missing, or null; [x]: any number of x; (x, y): two entries
+    "format": str,
+    "schema": int,
+    "instance": {"kind?": str, "name?": str, "digest": str, "bound?": str}
+    | {"times": [[int]], "front?": [int], "back?": [int]},
+    "result": {"status": str, "objective?": str, "makespan?": int, "lower_bound": int}
+    | {"permutation?": [int], "ub": int, "all_optima": bool}
+    | {"engine?": str, "seconds?": float, "versions?": [[str]]},
+    "tree": {"rule_version": int, "branching": str, "branching_ub?": int}
+    | {"bound": str, "root_order?": [int], "n_jobs": int, "trivial_ub": int},
+    "totals": COUNTS,
+    "bounds": [(int, [int])],  # with the schedule, if it comes from one
+    "units": [([[int]], int, int, [(int, int)], (int, int))],
+}
 
 
 class Failed(Exception):
@@ -105,8 +118,8 @@ def read(path):
         raise ValueError(f"another file, or a damaged one: {error}") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
         raise ValueError("another file")
-    if certificate.get("schema") not in (SCHEMA, ROOT_SCHEMA):
-        raise ValueError(f"one of another schema than {SCHEMA} or {ROOT_SCHEMA}")
+    if certificate.get("schema") != SCHEMA:
+        raise ValueError(f"one of another schema than {SCHEMA}")
     return certificate
 
 
@@ -115,57 +128,46 @@ def small(text):
     return int(text if len(text) < 30 else "too long")
 
 
-ROOT_KEYS = {
-    "": {"format", "schema", "instance", "result"},
-    "instance": {"kind", "name", "digest", "bound", "times", "front", "back"},
-    "result": {"status", "makespan", "permutation", "lower_bound", "ub", "all_optima"}
-    | {"versions", "objective", "engine", "seconds"},
-}
-OPTIONAL = {"kind", "bound", "front", "back"}
-OPTIONAL |= {"versions", "objective", "engine", "seconds", "ub", "all_optima"}
-COUNTS = ["decomposed", "leaves", "closed"]
-KEYS = ROOT_KEYS | {
-    "": ROOT_KEYS[""] | {"tree", "totals", "bounds", "units", "leases", "rest"},
-    "tree": {"rule_version", "branching", "branching_ub", "bound", "root_order"}
-    | {"n_jobs", "trivial_ub"},
-    "totals": {*COUNTS},
-    "rest": {*COUNTS},
-}
-
-
 def check_form(certificate):
     """Nothing is too large, or unknown, and numbers are whole ones, of 0 or more."""
     check_sizes(certificate)
-    keys = ROOT_KEYS if certificate["schema"] == ROOT_SCHEMA else KEYS
-    kind, result = certificate["instance"].get("kind", KIND), certificate["result"]
+    kind = certificate["instance"].get("kind", KIND)
     expect(type(kind) is str, "the kind of problem is no text")
-    for name in ("lower_bound", "ub", "makespan"):
-        ok = name == "makespan" and result[name] is None
-        ok = ok or type(result.get(name, 0)) is int
-        expect(ok, f"[result][{name}] is no whole number")
-    own = kind != KIND  # then the family knows the keys of the instance
-    for name, known in keys.items():
-        found = {*(certificate[name] if name else certificate)}
-        ok = known - found <= OPTIONAL and found <= known
-        wrong = sorted(known ^ found, key=str)
-        ok = ok or (name == "instance" and own and found >= {"name", "digest"})
-        expect(ok, f"[{name}] has other entries than are known: {wrong!a:.99}")
-    seconds = certificate["result"].get("seconds", 0.0)
-    stack = [certificate | {"result": certificate["result"] | {"seconds": 0}}]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, dict | list):
-            stack += value.values() if isinstance(value, dict) else value
-        elif type(value) is not int and not own:
-            ok = value is None or isinstance(value, bool | str)
-            expect(ok and type(seconds) is float, f"{value!a:.99} is no whole number")
-        elif type(value) is int:
-            expect(0 <= value < 2**63, f"{value} is below 0, or too large")
+    if kind == KIND:
+        fits(certificate, FORM, "it")
+    else:  # then the family knows the entries of the instance
+        expect({"name", "digest"} <= {*certificate["instance"]}, "it is of no instance")
+        fits(certificate, FORM | {"instance": dict}, "it")
+
+
+def fits(value, form, name):
+    """Check that a value is of a form, as ``FORM`` has them."""
+    if isinstance(form, dict):
+        expect(type(value) is dict, f"[{name}] is {value!a:.99}")
+        unknown = {*value} - {key.rstrip("?") for key in form}
+        expect(not unknown, f"[{name}] has unknown entries: {unknown!a:.99}")
+        for key, one in form.items():
+            own = key.rstrip("?")
+            if key == own or value.get(own) is not None:
+                fits(value[own], one, own)
+    elif isinstance(form, type):
+        ok = type(value) is form and (form is not int or 0 <= value < 2**63)
+        expect(ok, f"[{name}] is {value!a:.99}, which is no {form.__name__}, or < 0")
+    else:
+        ok = type(value) is list and len(value) == len(
+            form if type(form) is tuple else value
+        )
+        expect(ok, f"[{name}] is {value!a:.99}")
+        if form == [int] and {*map(type, value)} <= {int}:  # most of a file
+            expect(all(0 <= one < 2**63 for one in value), f"[{name}] is below 0")
+            return
+        for one, its in zip(value, form if type(form) is tuple else repeat(form[0])):
+            fits(one, its, name)
 
 
 def check_sizes(certificate):
     """Look at lengths alone: nothing is built of what is larger, nor is it refuted."""
-    instance, tree = certificate["instance"], certificate.get("tree", {})
+    instance, tree = certificate["instance"], certificate.get("tree") or {}
     rows, bounds = instance.get("times", []), (instance.get("bound"), tree.get("bound"))
     machines = max(map(len, rows), default=0)
     pairs = machines * (machines - 1) // 2 if "lb2" in bounds else 0
@@ -174,39 +176,9 @@ def check_sizes(certificate):
         ("jobs", len(rows), MOST_JOBS),
         ("machines", machines, MOST_MACHINES),
         ("pairs of machines times jobs", pairs * len(rows), MOST_STEPS),
-        *((name, len(certificate.get(name, [])), most) for name, most in LISTS.items()),
     ):
         if size > most:
             raise Unchecked(f"expected at most {most} {name}, got {size}")
-
-
-def paths_of(row, n_jobs):
-    """Roots of a unit as paths: None if they are not listed, else tuples of digits.
-
-    Packed ones are 16-bit integers, little-endian, zlib, base64: of every root its
-    depth and its digits.
-    """
-    name, n_roots, roots = f"unit {row[0]}", row[3], row[4]
-    if roots is None:
-        return None
-    if type(roots) is str:
-        most = 2 * min(n_roots, MAX_ROOTS) * (n_jobs + 1)
-        try:
-            stream = zlib.decompressobj()
-            data = stream.decompress(base64.b64decode(roots, validate=True), most + 1)
-            values = struct.unpack(f"<{len(data) // 2}H", data)
-        except (ValueError, zlib.error, struct.error):
-            raise Failed(f"{name}: damaged roots") from None
-        at, roots = 0, []
-        while at < len(values):
-            roots.append(values[at + 1 : at + 1 + values[at]])
-            at += 1 + values[at]
-    paths = [tuple(path) for path in roots if isinstance(path, list | tuple)]
-    expect(len(paths) == len(roots) == n_roots, f"{name} has not {n_roots} roots")
-    for path in paths:
-        ok = len(path) < n_jobs and all(map(lt, path, range(n_jobs, 1, -1)))
-        expect(ok, f"{name} has a root {path}, which is no node")
-    return paths
 
 
 # -- the flow shop ---------------------------------------------------------------------
@@ -243,7 +215,7 @@ class Shop:
 
     def __init__(self, instance):
         self.all_times = instance["times"]
-        self.front, self.back = (instance.get(side, []) for side in ("front", "back"))
+        self.front, self.back = (instance.get(side) or [] for side in ("front", "back"))
         given = {*self.front, *self.back}
         self.jobs = [job for job in range(len(self.all_times)) if job not in given]
         self.times = [self.all_times[job] for job in self.jobs]
@@ -264,10 +236,7 @@ def first_begin(times, start):
 
     This may stand for the start: what follows from it for a job is the same.
     """
-    rows = [
-        [*map(sub, ends_of(times, [job], start), times[job])]
-        for job in range(len(times))
-    ]
+    rows = [map(sub, ends_of(times, [j], start), row) for j, row in enumerate(times)]
     return [*map(min, zip(*rows))]
 
 
@@ -318,21 +287,23 @@ def numba_here():
 def kernels(fast):
     """Return the functions that explore: one text, compiled or plain Python.
 
-    Jobs are numbered by the root order. ``ends`` has two rows: when machines are free
-    after the prefix; the same of the suffix, by the machines in reverse. ``work`` is
-    what unscheduled jobs take on each machine; ``gone`` is BIG for those scheduled.
+    Jobs are numbered by the root order. ``times``: by side, machine and job, machines
+    of the second side in reverse. ``ends`` has two rows: when machines are free after
+    the prefix; the same of the suffix, by the machines in reverse. ``work`` is what
+    unscheduled jobs take on each machine; ``gone`` is BIG for those scheduled.
     """
     jit, whole = (lambda function: function), int
     if fast:
         jit, whole = numba_here()[0].njit(nogil=True), numba_here()[1].int32
 
     @jit
-    def look(times, groups, options, depth, ends, work, gone, found):
+    def look(tables, options, depth, ends, work, gone, found):
         """Compute LB1 of all children of a node, and return the side that it takes.
 
         The earliest begin of a job on a machine is its end on the one before, or when
         this one is free; from then on the machine has all unscheduled jobs to do.
         """
+        times, groups = tables[0], tables[1]
         rule, limit, skips_copies = options
         m, lanes = len(work), len(gone)
         for side in range(2):
@@ -372,108 +343,141 @@ def kernels(fast):
         return side
 
     @jit
-    def step(rows, side, job, ends, work, new_ends, new_work):
-        """Schedule a job."""
+    def step(times, side, job, ends, work, new_ends, new_work):
+        """Schedule a job; the new arrays may be the old ones."""
         end = 0
         for k in range(len(work)):
-            end = max(end, ends[side][k]) + rows[side][job][k]
+            end = max(end, ends[side][k]) + times[side][k][job]
             new_ends[side][k] = end
             new_ends[1 - side][k] = ends[1 - side][k]
-            new_work[k] = work[k] - rows[0][job][k]
+            new_work[k] = work[k] - times[0][k][job]
 
     @jit
-    def shut(machines, orders, ends, gone, ub):
+    def shut(tables, depth, ends, gone, ub):
         """Whether LB2 closes a node: whether that of some pair is ub, or more."""
-        for pair in range(len(machines)):
-            u, v = machines[pair]
-            one, two = ends[0][u], ends[0][v]
-            for first, lag, second, job in orders[pair]:
-                if gone[job] == 0:
-                    one += first
-                    two = max(two, one + lag) + second
-            if two + ends[1][len(ends[1]) - 1 - v] >= ub:
-                return True
+        machines, orders, first, last = tables[2], tables[3], tables[4], tables[5]
+        if first <= depth < last:
+            for pair in range(len(machines)):
+                u, v = machines[pair]
+                one, two = ends[0][u], ends[0][v]
+                for a, lag, b, job in orders[pair]:
+                    if gone[job] == 0:
+                        one += a
+                        two = max(two, one + lag) + b
+                if two + ends[1][len(ends[1]) - 1 - v] >= ub:
+                    return True
         return False
 
     @jit
-    def explore(tables, options, state, depth, ub, floor, left, counts):
-        """Explore below a node; returns whether that was ended before.
+    def explore(tables, options, state, at, marks, most, ub, floor, counts, taken):
+        """Explore what a unit owns below a node; returns whether that was ended before.
 
-        That is when no nodes are left, or a leaf is better than it may be: this is the
-        last of ``counts``, after closed nodes by depth, leaves and other nodes.
+        That is when more nodes were visited than ``most`` has, or a leaf is better than
+        it may be.
+
+        ``at``: depth of the node; whether its leaves are the unit's; whether it is not
+        pruned; how many ancestors that are not have the same first leaf, with which
+        they are counted; from where to where in ``marks`` are what is below it.
+        ``marks``: roots of the unit and of others below them, sorted; of each its jobs
+        in the order of the path, its depth, and whether it is the unit's.
+        ``counts``: closed nodes by depth, leaves, other nodes, whether a leaf is
+        better, nodes that were taken. ``taken``: where these are put, as marks; those
+        without marks below at a depth of ``most[1]`` or more are, instead of explored.
         """
-        times, rows, groups, machines, orders, first, last = tables
+        depth, own, is_open, ancestors, low, high = at
         ends, work, gone, found, way = state
-        n, m = len(groups), len(work[0])
-        left[0] -= 1
-        if left[0] < 0:
-            return True
+        n, m, free = len(tables[1]), len(work[0]), low == high
+        if free and depth >= most[1]:
+            number = counts[n + 3]
+            if number < len(taken):
+                for d in range(depth):
+                    taken[number][d] = way[0][d]
+                taken[number][n], taken[number][n + 1] = depth, 1
+            counts[n + 3] += 1
+            return False
+        if free:
+            most[0] -= 1
+            if most[0] < 0:
+                return True
         if depth == n - 1:
             counts[depth] += 1
             counts[n] += 1
+            counts[n + 1] += ancestors
             job = end = value = 0
             while gone[job] != 0:
                 job += 1
             for k in range(m):
-                end = max(end, ends[depth][0][k]) + rows[0][job][k]
+                end = max(end, ends[depth][0][k]) + tables[0][0][k][job]
                 value = max(value, end + ends[depth][1][m - 1 - k])
             counts[n + 2] = value < floor
             return value < floor
-        counts[n + 1] += 1
-        here = ends[depth], work[depth], gone, found[depth]
-        side = look(times, groups, options, depth, *here)
+        if is_open:
+            here = ends[depth], work[depth], gone, found[depth]
+            way[1][depth] = look(tables, options, depth, *here)
+        side, before = way[1][depth], ancestors + is_open
         bounds = found[depth][side]
-        way[1][depth] = side
         for job in range(n):
-            if gone[job] == 0:
-                if bounds[job] >= ub:
-                    counts[depth + 1] += 1
-                    continue
+            if gone[job] != 0:
+                continue
+            begin, new_own = low, own
+            while low < high and marks[low][depth] == job:
+                low += 1
+            if begin < low and marks[begin][n] == depth + 1:
+                new_own, begin = marks[begin][n + 1], begin + 1
+            new_open = is_open * (bounds[job] < ub)
+            gone[job], way[0][depth] = BIG, job
+            if new_open and (new_own or begin < low):
                 below = ends[depth + 1], work[depth + 1]
-                step(rows, side, job, ends[depth], work[depth], *below)
-                gone[job] = BIG
-                way[0][depth] = job
-                two = first <= depth + 1 < last
-                if two and shut(machines, orders, ends[depth + 1], gone, ub):
-                    counts[depth + 1] += 1
-                elif explore(
-                    tables, options, state, depth + 1, ub, floor, left, counts
+                step(tables[0], side, job, ends[depth], work[depth], *below)
+                new_open = 1 - shut(tables, depth + 1, below[0], gone, ub)
+            if begin < low or (new_own and new_open):
+                new = depth + 1, new_own, new_open, before, begin, low
+                if explore(
+                    tables, options, state, new, marks, most, ub, floor, counts, taken
                 ):
                     return True
-                gone[job] = 0
+            elif new_own:
+                counts[depth + 1] += 1
+                counts[n + 1] += before
+            gone[job] = 0
+            before = 0
         return False
 
     @jit
-    def weigh(tables, options, level, weights, depths, picks, found, ub, span, seed):
+    def weigh(tables, options, level, weights, starts, picks, found, ub, span, seed):
         """Estimate the number of nodes below some, by one walk down to all leaves.
 
         At every depth some children of each stratum, by how far bounds are below ub, go
         on, drawn by weight, and carry the weight of all: so every node has the expected
-        weight 1 (P. C. Chen, SIAM J. Comput. 21(2), 1992). Levels take turns
-        in two rows, behind which are the nodes to begin with, of some depths.
+        weight 1 (P. C. Chen, SIAM J. Comput. 21(2), 1992). Levels take turns in two
+        rows, behind which are the nodes to begin with; ``starts`` are marks of these.
         """
-        times, rows, groups, machines, orders, first, last = tables
-        n, kept, total, count = len(groups), len(picks), 0.0, 0
+        n, kept, total, count = len(tables[1]), len(picks), 0.0, 0
         each = kept // BINS
+        for s in range(len(starts)):
+            for row in range(2):
+                ends, work = level[0][row][kept + s], level[1][row][kept + s]
+                gone = level[2][row][kept + s]
+                for depth in range(starts[s][n]):
+                    job = starts[s][depth]
+                    side = look(tables, options, depth, ends, work, gone, found)
+                    step(tables[0], side, job, ends, work, ends, work)
+                    gone[job] = BIG
         for depth in range(n):
             here, there = depth % 2, 1 - depth % 2
             ends, work, gone = level[0][here], level[1][here], level[2][here]
-            new_ends, new_work, new_gone = (
-                level[0][there],
-                level[1][there],
-                level[2][there],
-            )
+            new_ends, new_work = level[0][there], level[1][there]
+            new_gone = level[2][there]
             for t in range(kept):
                 weights[there][t] = 0.0
-            for s in range(len(depths)):
+            for s in range(len(gone)):
                 weight = weights[here][s]
-                if weight == 0.0 or (s >= kept and depths[s] != depth):
+                if weight == 0.0 or (s >= kept and starts[s - kept][n] != depth):
                     continue
                 total += weight
                 if depth == n - 1:
                     continue
-                about = ends[s], work[s], gone[s]
-                side = look(times, groups, options, depth, *about, found)
+                side = look(tables, options, depth, ends[s], work[s], gone[s], found)
                 for job in range(n):
                     if gone[s][job] == 0 and found[side][job] < ub:
                         t = min(BINS - 1, (ub - 1 - found[side][job]) * BINS // span)
@@ -485,37 +489,31 @@ def kernels(fast):
             for t in range(kept):
                 if weights[there][t] > 0.0:
                     s, job, side = picks[t]
-                    step(rows, side, job, ends[s], work[s], new_ends[t], new_work[t])
+                    new = new_ends[t], new_work[t]
+                    step(tables[0], side, job, ends[s], work[s], *new)
                     for i in range(len(gone[s])):
                         new_gone[t][i] = gone[s][i]
                     new_gone[t][job] = BIG
-                    two = first <= depth + 1 < last
-                    if two and shut(machines, orders, new_ends[t], new_gone[t], ub):
+                    if shut(tables, depth + 1, new_ends[t], new_gone[t], ub):
                         weights[there][t] = 0.0
         return total
 
-    return look, step, shut, explore, weigh
-
-
-class Node:
-    """A node: its path, sides and jobs of it, jobs that are left, what kernels need."""
-
-    def __init__(self, path, way, jobs, state):
-        self.path, self.way, self.jobs, self.state = path, way, jobs, state
-        self.known = None  # for an upper bound: the side, and bounds of children
+    return look, shut, explore, weigh
 
 
 class Tree:
-    """The search tree of a shop with some options: its nodes, and what is below."""
+    """The search tree of a shop with some options: explores parts, estimates them."""
 
     def __init__(self, shop, options, all_optima=False, threads=1, fast=False):
         self.shop, self.all_optima, self.threads = shop, all_optima, threads
-        self.kept, self.kernels, self.left = KEPT[fast], kernels(fast), []
+        self.kept, self.open = KEPT[fast], []
+        self.look, self.shut, self.kernel, self.walk = kernels(fast)
         self.np = numba_here()[1] if fast else None
         self.n_jobs = n = len(shop.times)
         self.order = options["root_order"] or range(n)
-        tables = shop.times, shop.mirror
-        rows = [[times[job] for job in self.order] for times in tables]
+        rows = [
+            [times[job] for job in self.order] for times in (shop.times, shop.mirror)
+        ]
         gone = [0] * n + [BIG] * (-n % 8 if fast else 0)
         pad = [0] * (len(gone) - n)
         times = [[[*column, *pad] for column in zip(*side)] for side in rows]
@@ -523,12 +521,11 @@ class Tree:
         depths, pairs = pairs_of(options["bound"], n, len(rows[0][0]))
         sums = [[0, *accumulate(row)] for row in rows[0]]
         orders = [johnson(rows[0], sums, u, v) for u, v in pairs]
-        tables = times, rows, groups, pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]]
+        tables = times, groups, pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]]
         self.tables = *map(self.table, tables), depths.start, depths.stop
         rule, limit = RULES.index(options["branching"]), options["branching_ub"] or 0
         self.options = rule, limit, options["rule_version"] == EQUAL_JOBS_RULES
-        state = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))], gone
-        self.root = Node((), (), (*range(n),), [*map(self.table, state)])
+        self.root = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))], gone
         self.found = self.table([gone] * 3)
 
     def table(self, rows):
@@ -538,100 +535,113 @@ class Tree:
         nested = bool(rows) and isinstance(rows[0], list | tuple)
         return [*map(self.table, rows)] if nested else [*rows]
 
-    def numbers(self, row):
-        """Copy numbers that may be larger, or fractions."""
-        return [*row] if self.np is None else self.np.array(row)
+    def numbers(self, rows):
+        """Copy numbers, or rows of them, that may be larger, or fractions."""
+        return self.np.array(rows) if self.np is not None else self.table(rows)
 
-    def look(self, node):
-        """Return the side that a node takes; bounds are in ``found``."""
-        about = self.tables[0], self.tables[2], self.options, len(node.path)
-        return self.kernels[0](*about, *node.state, self.found)
+    def zeros(self, first, *more):
+        """Return a table of zeros."""
+        if self.np is not None:
+            return self.np.zeros((first, *more), self.np.int32)
+        return [self.zeros(*more) for _ in range(first)] if more else [0] * first
 
-    def shut(self, node, ub):
-        """Whether LB2 closes a node, wherever it is in the tree."""
-        ends, _, gone = node.state
-        return self.kernels[2](*self.tables[3:5], ends, gone, ub)
+    def root_bound(self):
+        """Least LB1 of the root's children, on the better side."""
+        root = map(self.table, self.root)
+        self.look(self.tables, self.options, 0, *root, self.found)
+        return int(max(min(side) for side in self.found[:2]))
 
-    def bounds(self, node, ub):
-        """Return the bounds of a node's children, BIG where LB2 closes them."""
-        if len(node.jobs) == 1:
-            return []
-        if node.known is None or node.known[0] != ub:
-            side = self.look(node)
-            bounds = [int(self.found[side][job]) for job in node.jobs]
-            node.known = ub, side, bounds
-            for digit in range(len(bounds)):
-                two = self.tables[5] <= len(node.path) + 1 < self.tables[6]
-                two = two and bounds[digit] < ub
-                if two and self.shut(self.child(node, digit), ub):
-                    bounds[digit] = BIG
-        return node.known[2]
+    def marks_of(self, part):
+        """Return what the kernel takes of a part: its roots, and those of others."""
+        rows = dict.fromkeys(part.roots, 1) | dict.fromkeys(part.given, 0)
+        found = []
+        for path, own in rows.items():
+            left = [*range(self.n_jobs)]
+            jobs = [left.pop(digit) for digit in path]
+            pad = [-1] * (self.n_jobs - len(jobs))
+            found.append([*jobs, *pad, len(jobs), own])
+        return sorted(found)
 
-    def child(self, node, digit):
-        """Return a child of a node whose bounds are known."""
-        state, job = [*map(self.table, node.state)], node.jobs[digit]
-        about = self.tables[1], node.known[1], job
-        self.kernels[1](*about, *node.state[:2], *state[:2])
-        state[2][job] = BIG
-        jobs = node.jobs[:digit] + node.jobs[digit + 1 :]
-        way = *node.way, (node.known[1], job)
-        return Node((*node.path, digit), way, jobs, state)
+    def run(self, marks, ub, most, room=1):
+        """Explore what is marked at a fixed upper bound.
 
-    def below(self, node, ub, left):
-        """Explore below a node at a fixed upper bound, as long as nodes are left.
-
-        Returns decomposed nodes, leaves, and closed subtrees by depth.
+        Returns decomposed nodes, leaves, and closed subtrees by depth; how many nodes
+        were to be taken; and those for which there was room.
         """
-        n, base = self.n_jobs, len(node.path)
-        rows, gone = [[0] * len(node.state[1])] * n, self.table(node.state[2])
-        ends, work = self.table([[row, row] for row in rows]), self.table(rows)
-        ends[base], work[base] = self.table(node.state[0]), self.table(node.state[1])
-        found, way = self.table([[gone] * 3] * n), self.table([[0] * n] * 2)
-        counts = self.numbers([0] * (n + 3))
-        about = self.tables, self.options, (ends, work, gone, found, way), base
-        self.kernels[3](*about, min(ub, BIG), ub - self.all_optima, left, counts)
-        *closed, leaves, decomposed, better = map(int, counts)
+        n, (ends, work, gone) = self.n_jobs, self.root
+        state = self.zeros(n, 2, len(work)), self.zeros(n, len(work)), self.table(gone)
+        state[0][0], state[1][0] = self.table(ends), self.table(work)
+        state += self.zeros(n, 3, len(gone)), self.zeros(2, n)
+        counts = self.numbers([0] * (n + 4))
+        taken = self.numbers([[0] * (n + 2)] * room)
+        at = 0, 0, 1, 0, 0, len(marks)
+        if marks and marks[0][n] == 0:
+            at = 0, int(marks[0][n + 1]), 1, 0, 1, len(marks)
+        if any(row[n + 1] for row in marks):
+            about = self.tables, self.options, state, at, self.numbers(marks), most
+            self.kernel(*about, min(ub, BIG), ub - self.all_optima, counts, taken)
+        *closed, leaves, decomposed, better, number = map(int, counts)
         if better:
-            left[0] = -1
-            steps = [*node.way, *zip(way[1][base : n - 1], way[0][base : n - 1])]
-            ahead = [int(job) for side, job in steps if side == 0]
-            behind = [int(job) for side, job in steps if side == 1][::-1]
+            most[0] = -1
+            steps = [*zip(*state[4])][: n - 1]
+            ahead = [int(job) for job, side in steps if side == 0]
+            behind = [int(job) for job, side in steps if side == 1][::-1]
             ahead += {*range(n)} - {*ahead, *behind}
             order = [self.order[job] for job in ahead + behind]
             value = self.shop.makespan(order)
             raise Failed(f"makespan {value}, below {ub}, was missed: {order}")
-        decomposed += trailing_zeros(node.path)
-        return decomposed, leaves, Counter(dict(enumerate(closed)))
+        return (decomposed, leaves, Counter(dict(enumerate(closed)))), number, taken
 
-    def weigh(self, pieces, ub, rng):
-        """Estimate the number of nodes of roots without those that were given away."""
-        counts, nodes = parted_all(self, pieces, ub)
+    def frontier(self, marks, ub, depth):
+        """Explore above a depth, and above roots; returns counts, marks of the rest."""
+        most = self.numbers([2**62, depth])
+        _, number, _ = self.run(marks, ub, most)
+        sums, _, taken = self.run(marks, ub, most, max(1, number))
+        return sums, [[row] for row in taken[:number]]
+
+    def weigh(self, part, ub, rng):
+        """Estimate the number of nodes of a part."""
+        sums, nodes = self.frontier(self.marks_of(part), ub, 0)
         some = rng.sample(nodes, min(len(nodes), STARTS))
-        states = [*[self.root.state] * self.kept, *(node.state for node in some)]
-        level = (*(self.table([[*rows]] * 2) for rows in zip(*states)),)
-        weights = [[0.0] * self.kept + [len(nodes) / max(1, len(some))] * len(some)] * 2
-        weights = self.numbers(weights[0]), self.numbers(weights[1])
-        depths = self.table([-1] * self.kept + [len(node.path) for node in some])
-        picks, found = self.table([[0] * 3] * self.kept), self.table(self.found)
-        span = max(1, ub - min([ub, *self.bounds(self.root, ub)]))
-        about = self.tables, self.options, level, weights, depths, picks, found
+        if not some:
+            return sums[0]
+        rows, m, lanes = self.kept + len(some), len(self.root[1]), len(self.root[2])
+        level = (
+            self.zeros(2, rows, 2, m),
+            self.zeros(2, rows, m),
+            self.zeros(2, rows, lanes),
+        )
+        for values, of_root in zip(level, self.root):
+            for row in range(2 * len(some)):
+                values[row % 2][self.kept + row // 2] = self.table(of_root)
+        weights = [0.0] * self.kept + [len(nodes) / len(some)] * len(some)
+        starts = self.numbers([mark for (mark,) in some])
+        about = (
+            level,
+            self.numbers([weights, weights]),
+            starts,
+            self.zeros(self.kept, 3),
+        )
+        found, span = self.table(self.found), max(1, ub - self.root_bound())
         seed = rng.randrange(1, 2**31 - 1)
-        return counts[0] + self.kernels[4](*about, ub, span, seed)
+        about = self.tables, self.options, *about, found, ub, span, seed
+        return sums[0] + self.walk(*about)
 
-    def explore(self, pieces, ub, most, pool=None):
-        """Explore roots without those that were given away.
-
-        Returns counts as ``below`` does; None if there are more nodes than most.
-        """
-        left = self.numbers([min(most, 2**62)])
-        self.left.append(left)
-        sums, nodes = parted_all(self, pieces, ub, SPREAD * self.threads if pool else 0)
+    def explore(self, part, ub, most, pool=None):
+        """Return the counts of a part; None if it has more nodes than most."""
+        marks, left = self.marks_of(part), self.numbers([min(most, 2**62), self.n_jobs])
+        self.open.append(left)
+        sums, pieces = ZERO, [marks]
+        for depth in range(self.n_jobs) if pool else ():
+            if len(pieces) < SPREAD * self.threads:
+                sums, pieces = self.frontier(marks, ub, depth)
         run = pool.map if pool else map
-        sums = reduce(plus, run(lambda node: self.below(node, ub, left), nodes), sums)
-        return sums if left[0] >= 0 and sums[0] + sums[1] <= most else None
+        found = run(lambda piece: self.run(piece, ub, left)[0], pieces)
+        sums = reduce(plus, found, sums)
+        return sums if left[0] >= 0 and sum(sums[:2]) <= most else None
 
     def explore_all(self, jobs):
-        """Explore several parts; yields the number and counts of each."""
+        """Explore parts; yields the number and counts of each."""
         with ThreadPoolExecutor(self.threads) as pool:
             try:
                 if self.np is None or len(jobs) < 4 * self.threads:
@@ -640,7 +650,7 @@ class Tree:
                 else:
                     yield from enumerate(pool.map(lambda job: self.explore(*job), jobs))
             finally:
-                for left in self.left:  # threads end, if there are any
+                for left in self.open:  # threads end, if there are any
                     left[0] = -1
 
 
@@ -649,102 +659,33 @@ def plus(one, two):
     return one[0] + two[0], one[1] + two[1], one[2] + two[2]
 
 
-def parted_all(tree, pieces, ub, wanted=0):
-    """Return the sum of what ``parted`` returns of several lists of roots."""
-    found = [parted(tree, roots, ub, given, wanted) for roots, given in pieces]
-    nodes = [node for _, some in found for node in some]
-    return reduce(plus, (one for one, _ in found)), nodes
+# -- the claim -------------------------------------------------------------------------
 
 
-def parted(tree, roots, ub, given=frozenset(), wanted=0):
-    """Return counts, and nodes that are not pruned below roots: as many as wanted.
-
-    Without those below roots that were given away; counts are of what is pruned above.
-    A node counts where its first leaf is: whoever explores a root counts some above it.
-    """
-    above, closed, decomposed, found = set(), Counter(), 0, []
-    for path in given:
-        while path and path[:-1] not in above:
-            path = path[:-1]
-            above.add(path)
-        if len(above) > MOST_ABOVE:
-            raise Unchecked(f"more than {MOST_ABOVE} nodes are above roots given away")
-    known = {}
-    queue = deque((path, *node_at(tree, path, ub, known)) for path in roots)
-    while queue:
-        path, node, n_open = queue.popleft() if wanted else queue.pop()
-        few = node is not None and len(node.jobs) > 2
-        few = few and len(queue) + len(found) + 1 < wanted
-        if path in given:
-            continue
-        if path in above or few:
-            lower = tree.bounds(node, ub) if node else [ub] * (tree.n_jobs - len(path))
-            for digit, bound in enumerate(lower):
-                child = tree.child(node, digit) if bound < ub else None
-                queue.append(((*path, digit), child, n_open + (node is not None)))
-            continue
-        if node is None:
-            decomposed += max(0, n_open - len(path) + trailing_zeros(path))
-            closed[len(path)] += 1
-        else:
-            found.append(node)
-    return (decomposed, 0, closed), found
-
-
-def node_at(tree, path, ub, known):
-    """Return the node at a path, None if it is pruned, and how many above are not.
-
-    ``known``: nodes at other paths.
-    """
-    at = next((at for at in range(len(path), 0, -1) if path[:at] in known), 0)
-    node = known[path[:at]] if at else tree.root
-    for depth, digit in enumerate(path[at:], at + 1):
-        if tree.bounds(node, ub)[digit] >= ub:
-            return None, depth
-        node = known[path[:depth]] = tree.child(node, digit)
-    return node, len(path)
-
-
-def trailing_zeros(path):
-    """How many ancestors of a node have the same first leaf."""
-    return next((z for z, digit in enumerate(reversed(path)) if digit), len(path))
-
-
-# -- the claim and the books -----------------------------------------------------------
-
-
-def check_shop(certificate):
-    """Check the processing times, given jobs and their digest; returns the shop."""
-    instance = certificate["instance"]
-    if (kind := instance.get("kind", KIND)) != KIND:
-        raise Unchecked(f"expected a problem of kind {KIND}, got {kind!a}")
-    times = instance["times"]
-    objective = certificate["result"].get("objective", "makespan")
-    expect(objective == "makespan", f"expected a makespan, got {objective!a}")
-    expect(times and times[0], "there are no processing times")
-    expect(all(len(row) == len(times[0]) for row in times), "the times are no table")
-    ends = [instance.get(side, []) for side in ("front", "back")]
+def check_instance(certificate):
+    """Check times, options, schedules and claim; returns the shop."""
+    instance, tree = certificate["instance"], certificate["tree"]
+    times, objective = instance["times"], certificate["result"].get("objective")
+    expect(objective in ("makespan", None), f"expected a makespan, got {objective!a}")
+    ok = {*map(len, times)} == {len(times[0])} != {0}
+    expect(ok, "the times are no table")
+    ends = [instance.get(side) or [] for side in ("front", "back")]
     given = sum(ends, [])
     ok = {*given} <= {*range(len(times))} and len({*given}) == len(given) < len(times)
     expect(ok, "expected given jobs each once, and others between them")
     ok = digest_of(times, *ends) == instance["digest"]
     expect(ok, "the digest is not that of the processing times")
-    ok = sum(map(sum, times)) < MOST_TIME
+    ok = max(sum(map(sum, times)), tree["trivial_ub"] - 1) < MOST_TIME
     expect(ok, f"the times are together {MOST_TIME} or more")
-    return Shop(instance)
-
-
-def check_instance(certificate):
-    """Check times, options, schedules and claim; returns the shop."""
-    shop, tree = check_shop(certificate), certificate["tree"]
-    ok = (tree["n_jobs"], tree["trivial_ub"] <= MOST_TIME) == (len(shop.times), True)
-    expect(ok, f"expected {len(shop.times)} jobs, and less time, got {tree!a:.99}")
-    check_options(certificate, certificate["instance"].get("bound", "lb1"))
-    pairs_of(tree["bound"], len(shop.times), len(shop.times[0]))
+    shop = Shop(instance)
+    jobs = len(shop.times)
+    expect(tree["n_jobs"] == jobs, f"expected {jobs} jobs, got {tree['n_jobs']}")
+    check_options(certificate, instance.get("bound") or "lb1")
+    pairs_of(tree["bound"], jobs, len(times[0]))
     if tree["rule_version"] == EQUAL_JOBS_RULES:
-        rows = [shop.times[job] for job in tree["root_order"] or range(len(shop.times))]
+        rows = [shop.times[job] for job in tree.get("root_order") or range(jobs)]
         kinds = 1 + sum(map(ne, rows, rows[1:]))
-        ok = kinds == len({*map(tuple, rows)}) < len(rows)
+        ok = kinds == len({*map(tuple, rows)}) < jobs
         expect(ok, "expected equal jobs side by side in the root order")
     check_claim(certificate, shop.makespan)
     return shop
@@ -753,27 +694,19 @@ def check_instance(certificate):
 def check_options(certificate, bound):
     """Bound, rule and its version are those that are known here."""
     tree, jobs = certificate["tree"], certificate["tree"]["n_jobs"]
+    rule, version, order = (
+        tree.get(name) for name in ("branching", "rule_version", "root_order")
+    )
     expect(0 < jobs <= MOST_JOBS, f"expected 1 to {MOST_JOBS} jobs, got {jobs}")
     expect(tree["bound"] == bound, f"expected bound {bound!a}, got {tree['bound']!a}")
-    rule, version = tree["branching"], tree["rule_version"]
     expect(rule in RULES, f"expected a branching rule of {RULES}, got {rule!a}")
-    ok = type(version) is int and 1 <= version <= EQUAL_JOBS_RULES
-    ok = ok and (version == 1 or not certificate["result"]["all_optima"])
+    ok = version == 1
+    ok = ok or (version == EQUAL_JOBS_RULES and not certificate["result"]["all_optima"])
     expect(ok, f"expected rules of version 1, 2 (not with all optima), got {version}")
-    ok = tree["branching_ub"] is not None or rule != "minbranch"
+    ok = tree.get("branching_ub") is not None or rule != "minbranch"
     expect(ok, "expected the fixed value that minbranch compares with")
-    ok = tree["root_order"] is None or sorted(tree["root_order"]) == [*range(jobs)]
+    ok = order is None or sorted(order) == [*range(jobs)]
     expect(ok, "the root order is none of all jobs")
-
-
-def check_schedule(result, n_jobs, cost):
-    """Check that a claimed optimum has a schedule, which costs as much."""
-    ok = sorted(result["permutation"] or []) == [*range(n_jobs)]
-    expect(ok, "no schedule of all jobs")
-    found, value = cost(result["permutation"]), result["makespan"]
-    expect(found == value, f"the schedule costs {found}, not {value}")
-    bound = result["lower_bound"]
-    expect(bound == value, f"the bound {bound} is not that of the schedule, {value}")
 
 
 def check_claim(certificate, cost):
@@ -782,63 +715,43 @@ def check_claim(certificate, cost):
     The bounds fall to the claim. With all optima they are higher by 1. One that has a
     schedule is its cost; one that was given has none, see ``Audit``.
     """
-    result, tree = certificate["result"], certificate["tree"]
+    result, jobs = certificate["result"], [*range(certificate["tree"]["n_jobs"])]
+    order, value = result.get("permutation"), result.get("makespan")
     if result["status"] == "optimal":
-        check_schedule(result, tree["n_jobs"], cost)
+        expect(sorted(order or []) == jobs, "no schedule of all jobs")
+        found = cost(order)
+        expect(found == value, f"the schedule costs {found}, not {value}")
+        expect(value == result["ub"], f"the bound is not that of the schedule, {value}")
     else:
-        names = "status", "makespan", "permutation", "all_optima"
-        claim = [result[name] for name in names]
+        claim = [result["status"], value, order, result["all_optima"]]
         ok = claim == ["infeasible_cutoff", None, None, False]
         expect(ok, f"expected an optimum, or no schedule below a cutoff: {claim!a}")
     expect(result["lower_bound"] == result["ub"], "the bound is not what was explored")
-    before, extra = tree["trivial_ub"] + 1, result["all_optima"]
+    before, floor = certificate["tree"]["trivial_ub"] + 1, floor_of(certificate)
     for bound, order in certificate["bounds"]:
         expect(bound < before, f"bound {bound} is not below the one before it")
         before = bound
-        if order is not None:
-            ok = sorted(order) == [*range(tree["n_jobs"])]
-            ok = ok and cost(order) + extra == bound
-            expect(ok, f"the schedule of bound {bound} is none, or has another cost")
-    ok = certificate["bounds"] and before >= result["ub"] + extra
-    expect(ok, f"expected bounds not below {result['ub'] + extra}")
+        ok = not order or sorted(order) == jobs
+        ok = ok and (not order or cost(order) + result["all_optima"] == bound)
+        expect(ok, f"the schedule of bound {bound} is none, or has another cost")
+    ok = certificate["bounds"] and before >= floor
+    expect(ok, f"expected bounds not below {floor}")
 
 
-def check_root(certificate):
-    """Check a claim without a tree; returns what it rests on."""
-    shop, result = check_shop(certificate), certificate["result"]
-    expect(result["status"] == "optimal", "expected the claim of an optimum")
-    check_schedule(result, len(shop.times), shop.makespan)
-    value = result["makespan"]
-    expect(is_root_bound(shop, value), f"the root has a bound below {value}")
-    return f"the bound of the root is not below {value}: it needs no tree"
+def floor_of(certificate):
+    """Return the least upper bound that a run which proves the claim prunes at."""
+    return certificate["result"]["ub"] + certificate["result"]["all_optima"]
 
 
-def is_root_bound(shop, value):
-    """Whether LB1 of the root's children, or LB2 of the root, is so large."""
-    n, m = len(shop.times), len(shop.times[0])
-    two = m > 1 and n * m * (m - 1) // 2 <= MOST_STEPS
-    options = {"root_order": None, "branching": "front", "branching_ub": None}
-    options |= {"rule_version": 1, "bound": "lb2" if two else "lb1"}
-    tree = Tree(shop, options)
-    tree.look(tree.root)
-    one = max(min(side) for side in tree.found[:2]) >= value
-    return one or (two and tree.shut(tree.root, value))
+# -- the books -------------------------------------------------------------------------
 
 
 class Part:
-    """A unit without what was given away: roots, and counts of its leases."""
+    """What a unit owns: its roots without deeper ones of others, and its counts."""
 
-    def __init__(self, number, roots, n_jobs):
-        self.number, self.roots, self.given = number, roots, set()
-        self.pieces = [(roots, self.given)]
-        self.open = leaves_below(Counter(map(len, roots)), n_jobs)  # of nobody yet
-        self.counts, self.most, self.least = (0, 0, Counter()), 0, inf  # upper bounds
-        self.listed = True  # nothing of it is only summed up
-
-    def add(self, counts, most, least):
-        """Add the counts of a lease."""
-        self.counts = plus(self.counts, counts)
-        self.most, self.least = max(self.most, most), min(self.least, least)
+    def __init__(self, number, counts=ZERO, ubs=(0, 0)):
+        self.number, self.counts, self.ubs = number, counts, ubs
+        self.roots, self.given, self.open = [], [], 0  # the last one: leaves
 
     @property
     def nodes(self):
@@ -848,7 +761,7 @@ class Part:
     @property
     def exact(self):
         """Whether there was one upper bound, so that any engine counts the same."""
-        return self.listed and self.least == self.most
+        return self.ubs[0] == self.ubs[1]
 
     def check_again(self, found):
         """Compare with what was found at the last bound: the same, or fewer nodes."""
@@ -866,53 +779,11 @@ def leaves_below(closed, n_jobs):
 
 def counts_of(name, decomposed, leaves, closed, n_jobs):
     """Check counts: depths rise, numbers are above 0, leaves are closed."""
-    ok = (type(decomposed), type(leaves), type(closed)) == (int, int, list)
-    expect(ok, f"{name}: no counts")
     depths = [-1, *(depth for depth, _ in closed), n_jobs]
     ok = all(map(lt, depths, depths[1:])) and all(number for _, number in closed)
-    ok = ok and leaves <= dict(closed).get(n_jobs - 1, 0)
-    expect(ok, f"{name}: depths do not rise, numbers are 0, or leaves are not closed")
-    return decomposed, leaves, Counter(dict(closed))
-
-
-def parts_of(certificate):
-    """Units are made of each other's roots, and nothing is in two of them.
-
-    Returns their parts by number; what lists no roots is in the part of the unit above.
-    A root is named by its path. Two subtrees are disjoint unless one path begins the
-    other, which in sorted order is then seen between neighbors.
-    """
-    n_jobs, parts, digits = certificate["tree"]["n_jobs"], {}, 0
-    for row in certificate["units"]:
-        number, parent, leaves, n_roots, roots = row
-        name = f"unit {number}"
-        ok = number > 0 and number not in parts and n_roots > 0
-        ok = ok and (parent in parts if parts else not parent)
-        expect(ok, f"{name} is of no unit")
-        expect(parts or roots == [[]], f"{name}, the first one, is no whole tree")
-        digits += n_roots * (n_jobs + 1) if isinstance(roots, str) else 0
-        expect(digits <= 2 * PACKED_DIGITS, f"{name}: too many digits of packed roots")
-        if roots is None:
-            parts[number] = parts[parent]
-            continue
-        part = parts[number] = Part(number, paths_of(row, n_jobs), n_jobs)
-        expect(leaves == str(part.open), f"{name} does not have {leaves:.99} leaves")
-        ok = len({*part.roots}) == n_roots
-        ok = ok and (not parent or parts[parent].given.isdisjoint(part.roots))
-        expect(ok, f"{name} has a root that is there twice")
-        if parent:
-            parts[parent].given.update(part.roots)
-            parts[parent].open -= part.open
-    expect(parts, "there are no units")
-    for part in parts.values():
-        given, roots = sorted(part.given), sorted(part.roots)
-        for one, two in zip(given, given[1:]):
-            expect(two[: len(one)] != one, f"roots {one} and {two} overlap")
-        for path in given:
-            near = roots[max(0, bisect_right(roots, path) - 1)]
-            ok = path[: len(near)] == near
-            expect(ok, f"root {path} is not inside unit {part.number}")
-    return parts
+    closed = Counter(dict(closed))
+    expect(ok and leaves <= closed[n_jobs - 1], f"{name} has impossible counts")
+    return decomposed, leaves, closed
 
 
 def check_books(certificate):
@@ -921,47 +792,49 @@ def check_books(certificate):
     Returns the parts of the tree.
     """
     n_jobs, top = (certificate["tree"][key] for key in ("n_jobs", "trivial_ub"))
-    result, parts, now = certificate["result"], parts_of(certificate), top
-    floor = result["ub"] + result["all_optima"]  # below, no run that proves it pruned
-    known = {bound for bound, _ in certificate["bounds"]}
-    for number, attempt, _, _, *counts, ubs, _, _ in certificate["leases"]:
-        name = f"lease {number}.{attempt}"
-        expect(number in parts, f"{name} is of no unit")
-        ok = floor <= ubs[1] <= min(now, ubs[0]) and {*ubs} <= known
-        expect(ok, f"{name} pruned at {ubs}: expected bounds that fall to {floor}")
-        now, counts = ubs[1], counts_of(name, *counts, n_jobs)
-        parts[number].add(counts, *ubs)
-        parts[number].open -= leaves_below(counts[2], n_jobs)
-    rest, totals = (
-        counts_of(f"the {name}", *(certificate[name][key] for key in COUNTS), n_jobs)
-        for name in ("rest", "totals")
-    )
-    for part in parts.values():
-        if part.least == inf:  # all was given away
-            part.add((0, 0, Counter()), floor, floor)
-        ok = part.open == 0 or (part.open > 0 and any(rest))
+    parts, owner, floor = [], {}, floor_of(certificate)
+    known = {bound for bound, _ in certificate["bounds"]} & {*range(floor, top + 1)}
+    for number, (roots, *counts, ubs) in enumerate(certificate["units"], 1):
+        part = Part(number, counts_of(f"unit {number}", *counts, n_jobs), ubs)
+        ok = {*ubs} <= known and ubs[0] >= ubs[1]
+        expect(
+            ok, f"unit {number} pruned at {ubs}: expected bounds that fall to {floor}"
+        )
+        for path in map(tuple, roots):
+            ok = len(path) < n_jobs and all(map(lt, path, range(n_jobs, 1, -1)))
+            expect(ok, f"unit {number} has a root {path}, which is no node")
+            owner[path] = part  # a root that is taken whole has a new owner
+        parts.append(part)
+    expect(() in owner, "no unit has the whole tree")
+    above = []
+    for path in sorted(owner):
+        part, leaves = owner[path], factorial(n_jobs - len(path))
+        while above and path[: len(above[-1])] != above[-1]:
+            above.pop()
+        if above and owner[above[-1]] is part:
+            continue
+        part.roots.append(path)
+        part.open += leaves
+        if above:
+            owner[above[-1]].given.append(path)
+            owner[above[-1]].open -= leaves
+        above.append(path)
+    for part in parts:
+        part.open -= leaves_below(part.counts[2], n_jobs)
         text = f"unit {part.number}: {part.open} of its leaves are not accounted for"
-        expect(ok, text)
-    own = [*dict.fromkeys(parts.values())]
-    if any(rest):  # it is one part with all units that it may be from
-        first, *more = [part for part in own if part.open] or own
-        first.listed = False
-        first.add(rest, top, floor)
-        for part in more:
-            first.pieces += part.pieces
-            first.add(part.counts, part.most, part.least)
-        own = [first, *(part for part in own if part not in more and part is not first)]
-    found = reduce(plus, (part.counts for part in own))
-    expect(found == totals, f"the leases have {found}, not the totals")
+        expect(part.open == 0, text)
+    found = reduce(plus, (part.counts for part in parts))
+    totals = counts_of("the total", *map(certificate["totals"].get, COUNTS), n_jobs)
+    expect(found == totals, f"the units have {found}, not the totals")
     inner, nodes = 1, 0
     for depth in range(n_jobs):
         inner = inner * (n_jobs - depth + 1 if depth else 1) - totals[2][depth]
         nodes += inner
         expect(inner >= 0, f"the totals at depth {depth} are of no tree")
-    fell = not all(part.exact for part in own)  # what is above roots may be closed then
+    fell = not all(part.exact for part in parts)  # what is above roots may be closed
     ok = inner == 0 and (totals[0] == nodes or (fell and totals[0] < nodes))
     expect(ok, f"expected {nodes} nodes above what is closed, got {totals[0]}")
-    return own
+    return parts
 
 
 # -- exploring again -------------------------------------------------------------------
@@ -977,27 +850,13 @@ class Audit:
     all estimated nodes have false counts, k draws miss them with probability
     (1 - f) ** k, whoever chose them, unless he could know the seed.
 
-    Parameters
-    ----------
-    parts
-        From ``check_books``.
-    tree
-        As ``Tree``: has ``weigh`` and ``explore_all``.
-    seed
-        Any value, or ``"digest"``: then a hash of the certificate.
-    say
-        Is told what is explored.
+    ``tree``: as ``Tree``, has ``weigh`` and ``explore_all``. ``seed``: any value, or
+    "digest": then a hash of the certificate. ``say``: is told what is explored.
     """
 
     def __init__(self, certificate, parts, tree, seed, say):
-        self.certificate, self.parts, self.tree, self.say = (
-            certificate,
-            parts,
-            tree,
-            say,
-        )
-        self.seed, result = seed, certificate["result"]
-        self.floor = result["ub"] + result["all_optima"]
+        self.certificate, self.parts, self.tree = certificate, parts, tree
+        self.seed, self.say, self.floor = seed, say, floor_of(certificate)
         self.claimed = sum(part.nodes for part in parts)
 
     def run(self, nodes, draws, everything=False):
@@ -1017,8 +876,7 @@ class Audit:
             draws = max(draws, DIGEST_DRAWS)
         rng = random.Random(str(seed))
         self.say(f"estimates the sizes of {len(self.parts)} units")
-        about = self.floor, rng
-        sizes = [self.tree.weigh(part.pieces, *about) for part in self.parts]
+        sizes = [self.tree.weigh(part, self.floor, rng) for part in self.parts]
         chosen = rng.choices(self.parts, sizes, k=draws)
         sizes = [part.nodes for part in self.parts]
         chosen += rng.choices(self.parts, sizes, k=-(-draws // BY_CLAIM))
@@ -1036,15 +894,13 @@ class Audit:
         if len(fit) < len(exact):
             reasons.append(f"they have {sum(part.nodes for part in exact)} (--nodes)")
         if len(exact) < len(different):
-            reasons.append("bounds fell in some, or they are only summed up")
-        if any(order is None for _, order in self.certificate["bounds"][1:]):
+            reasons.append("bounds fell in some")
+        if not all(order for _, order in self.certificate["bounds"][1:]):
             reasons.append("a bound was given on the way, with no schedule")
         if reasons:
             return TOO_LITTLE, f"{text}; {', and '.join(reasons)}. {HELP}"
-        text += (
-            ". Who explored a share x of the tree, by these estimates, passes with x^"
-        )
-        return AUDITED, f"{text}{draws}: {0.9**draws:.2g} for 90 %"
+        who = ". Who explored a share x of the tree, by these estimates, passes with x^"
+        return AUDITED, f"{text}{who}{draws}: {0.9**draws:.2g} for 90 %"
 
     def whole(self, nodes):
         """Whether the budget is enough for the whole tree, as it is claimed."""
@@ -1054,7 +910,7 @@ class Audit:
         """Explore parts again, which must have the claimed counts; returns nodes."""
         nodes, done, total = 0, 0, sum(part.nodes for part in parts)
         self.say(f"explores {len(parts)} units, {total} nodes")
-        jobs = [(part.pieces, part.least, part.nodes) for part in parts]
+        jobs = [(part, part.ubs[1], part.nodes) for part in parts]
         for index, found in self.tree.explore_all(jobs):
             parts[index].check_again(found)
             nodes += found[0] + found[1]
@@ -1072,13 +928,25 @@ def checked(certificate, step):
         raise Failed(f"another form: {type(error).__name__}: {error}") from None
 
 
-def called(instance):
-    """Name of an instance, with its given jobs, and its digest."""
-    text = shown(str(instance["name"]))
+def check(certificate, args, fast):
+    """Check a certificate with the options of the command; returns the verdict, why."""
+    checked(certificate, check_form)
+    instance, result = certificate["instance"], certificate["result"]
+    name = str(instance.get("name"))
     for side in ("front", "back"):
-        jobs = instance.get(side, [])
-        text += f", given {side} {' '.join(map(str, jobs))}" * bool(jobs)
-    return f"{text}, digest {shown(str(instance['digest']))}"
+        jobs = " ".join(map(str, instance.get(side) or []))
+        name += f", given {side} {jobs}" * bool(jobs)
+    print(f"instance {shown(name)}, digest {shown(instance['digest'])}")
+    shop = checked(certificate, check_instance)
+    parts = checked(certificate, check_books)
+    print(f"claim    {result['status']}: nothing below {result['lower_bound']}")
+    print(f"seed     {args.seed}, {args.threads} threads", flush=True)
+    steps = sum(part.nodes for part in parts) * len(shop.times) * len(shop.times[0])
+    about = result["all_optima"], max(1, args.threads), fast and steps > FAST
+    tree = Tree(shop, certificate["tree"], *about)
+    say = partial(print, "...     ", flush=True)
+    audit = Audit(certificate, parts, tree, args.seed, say)
+    return audit.run(args.nodes, args.draws, everything=args.all)
 
 
 def whole(text):
@@ -1086,11 +954,6 @@ def whole(text):
     if int(text) < 0:
         raise ValueError
     return int(text)
-
-
-def say(text):
-    """Print what is done."""
-    print(f"...      {text}", flush=True)
 
 
 def main():
@@ -1109,29 +972,11 @@ def main():
     parser.add_argument("--threads", type=whole, default=os.cpu_count() or 1)
     args = parser.parse_args()
     try:
-        certificate = read(args.certificate)
-    except (OSError, ValueError, MemoryError) as error:
-        got = getattr(error, "strerror", None) or str(error) or "too little memory"
+        verdict, text = check(read(args.certificate), args, fast)
+    except (OSError, ValueError) as error:
+        got = getattr(error, "strerror", None) or error
         print(f"FAILED  {args.certificate}: expected a certificate of dpbb, got: {got}")
         return 2
-    try:
-        checked(certificate, check_form)
-        print(f"instance {called(certificate['instance'])}")
-        if certificate["schema"] == ROOT_SCHEMA:
-            verdict, text = PROVED, checked(certificate, check_root)
-        else:
-            shop = checked(certificate, check_instance)
-            parts = checked(certificate, check_books)
-            result, options = certificate["result"], certificate["tree"]
-            print(f"claim    {result['status']}: nothing below {result['lower_bound']}")
-            steps = (
-                sum(part.nodes for part in parts) * len(shop.times) * len(shop.times[0])
-            )
-            about = result["all_optima"], max(1, args.threads), fast and steps > FAST
-            tree = Tree(shop, options, *about)
-            audit = Audit(certificate, parts, tree, args.seed, say)
-            print(f"seed     {args.seed}, {args.threads} threads", flush=True)
-            verdict, text = audit.run(args.nodes, args.draws, everything=args.all)
     except Failed as error:
         verdict, text = FALSE, error
     except (Unchecked, MemoryError, KeyboardInterrupt) as error:
