@@ -1,18 +1,9 @@
 """What a seat is answered when it reports: go on, give some of it away, save, stop."""
 
-from dpbb.coordination.journal import WITNESS_ROOTS, WITNESSES, chosen_apart
-from dpbb.coordination.messages import (
-    GiftWanted,
-    LeaseId,
-    Order,
-    OrderKind,
-    RunSpec,
-    SeatId,
-)
+from dpbb.coordination.messages import GiftWanted, Order, OrderKind, RunSpec, SeatId
 from dpbb.coordination.run import Run
 from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.units import LeaseRecord
-from dpbb.tree.work_unit import WorkUnit
 
 SIGNS_OF_LIFE = 3.1
 """A seat reports at least so often within the time after which its lease expires.
@@ -84,13 +75,12 @@ class Answers:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._pace = Pace(run.spec)
-        self._witnesses: set[LeaseId] = set()  # asked for roots for a certificate
 
     def note_full(self, n_bytes: int) -> None:
         """Take note of the size of a full report."""
         self._pace.note_full(n_bytes)
 
-    def order(self, lease: LeaseRecord, now: float) -> Order:
+    def order(self, lease: LeaseRecord) -> Order:
         """Return the answer to a lease's report."""
         ub, balance = self._run.incumbent.ub, self._run.book.balance
         if self._run.state is RunState.STOPPING:
@@ -102,9 +92,6 @@ class Answers:
                 return Order(OrderKind.DRAIN, ub)
             lease.asked_to_donate = True
             return Order(OrderKind.DONATE, ub, balance.roots_to_give(lease))
-        elif self._shall_give_witnesses(lease, now):
-            self._witnesses.add(lease.id)
-            return Order(OrderKind.DONATE, ub, WITNESS_ROOTS)
         else:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
         return self._pace.order(kind, ub, len(self._run.book.leases))
@@ -128,22 +115,6 @@ class Answers:
         lease = self._lease_of(seat_id)
         return lease is not None and lease.save and self._run.running
 
-    def portions(
-        self, lease: LeaseRecord, donated: WorkUnit, worth_s: float
-    ) -> list[WorkUnit]:
-        """Cut what a lease has donated into the units that it was asked for.
-
-        ``worth_s`` is how long a seat probably takes for all of it.
-        """
-        if lease.id in self._witnesses:
-            return chosen_apart(donated, self._run.spec.run_id)
-        return self._run.book.balance.portions(donated, worth_s)
-
-    def donated(self, lease: LeaseRecord) -> None:
-        """Take note that a lease has done as it was asked, or could not."""
-        lease.asked_to_donate = False
-        self._witnesses.discard(lease.id)
-
     def _lease_of(self, seat_id: SeatId) -> LeaseRecord | None:
         seat = self._run.book.seats.get(seat_id)
         return None if seat is None or seat.unit is None else seat.unit.lease
@@ -154,12 +125,3 @@ class Answers:
         # optimal permutations come with full reports alone
         wanted = options.checkpoint is not None or options.all_optima or lease.save
         return wanted or lease.open_roots <= LISTED_AT_STOP
-
-    def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:
-        """Whether a seat is asked for roots that become units of their own."""
-        journal = self._run.book.journal
-        return (
-            journal is not None
-            and lease.open_roots > WITNESSES
-            and journal.wants_witness(now, self._run.opened)
-        )

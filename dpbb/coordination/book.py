@@ -88,11 +88,9 @@ class Book:
         self.energy_j = totals.energy_j
         self.made, self.requeues = totals.units, totals.requeues
         self.used_seats = dict(saved.seats)
-        attempts = {} if saved.journal is None else saved.journal.attempts()
         for unit in saved.units:
             roots = unit.open_roots
-            made = self.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
-            made.attempt += attempts.get(unit.id, 0)  # each is in the journal once
+            self.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
 
     # -- seats ------------------------------------------------------------------
 
@@ -255,7 +253,6 @@ class Book:
             decomposed=basis.leased_ancestors,
             open_roots=len(unit.roots),
             ub=self.ub(),
-            whole=unit.whole,
             since=now,
             safe_at=now,
         )
@@ -394,7 +391,6 @@ class Book:
             least_lb=least_lb,
             fresh=fresh,
         )
-        unit.whole = known is None
         if self.journal is not None and known is None:
             self.journal.made(unit, 0 if parent is None else parent.id)
         self.units[unit.id] = self.waiting[unit.id] = unit
@@ -409,7 +405,6 @@ class Book:
             return 0
         self.open_leaves -= unit.leaves
         self.span_map.add("waiting", unit.cells, -1)
-        unit.whole = False
         unit.roots, unit.leaves = pieces[0], pieces[0].leaves
         unit.cells = cells_of(unit.roots)
         self.open_leaves += unit.leaves
@@ -475,7 +470,6 @@ class Book:
                 f"one before it"
             )
         unit, before, after = lease.unit, checked.basis.counted, checked.next.counted
-        unit.whole = False
         lease.basis = checked.next
         if checked.remaining_leaves is None or checked.remaining_cells is None:
             if report.gift is not None and len(report.gift):

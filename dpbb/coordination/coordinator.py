@@ -260,7 +260,7 @@ class Coordinator(Run):
         self._go_on(now)
         if lease is None or lease.id not in self.book.leases:
             return self._over(report.lease)
-        lease.answer = self._answers.order(lease, now)
+        lease.answer = self._answers.order(lease)
         if lease.answer.kind is OrderKind.DROP:
             self.abandon(lease)
             self._go_on(now)
@@ -290,7 +290,7 @@ class Coordinator(Run):
             return
         if len(donated):
             self._add_donated(lease, donated, report.least_lb, now)
-        self._answers.donated(lease)
+        lease.asked_to_donate = False
         if full is None:
             book.check_partition()
             return
@@ -317,7 +317,7 @@ class Coordinator(Run):
         if least_lb is not None:  # it covers what was donated, too
             least = max(least, least_lb)
         worth_s = now - lease.since
-        portions = self._answers.portions(lease, donated, worth_s)
+        portions = self.book.balance.portions(donated, worth_s)
         book = self.book
         for portion in portions:
             unit = book.make(portion, least, fresh=False, parent=lease.unit)

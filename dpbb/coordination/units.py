@@ -45,7 +45,6 @@ class Unit:
     least_lb: int
     fresh: bool  # no engine has seen it, so nobody knows how many roots it has
     shown_lb: int = 0
-    whole: bool = True  # its roots are those it was made with
     worth_s: float = math.inf  # what a seat probably takes for it
     attempt: int = 1
     losses: int = 0  # leases lost in a row without a full report
@@ -98,7 +97,6 @@ class LeaseRecord:
     save: bool = False
     ub: int = 0  # the run's upper bound at the grant
     safe_at: float = 0.0  # what was explored until then is in the ledger
-    whole: bool = False  # the unit was untouched then
 
     @property
     def shown_decomposed(self) -> int:

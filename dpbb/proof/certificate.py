@@ -5,12 +5,43 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from dpbb.errors import OptionError
+from dpbb.options import BranchingRule, TreeOptions
 from dpbb.proof import checker
 from dpbb.text.files import whole_file
+
+
+def books_of_root(instance: dict[str, Any], makespan: int) -> dict[str, Any] | None:
+    """Return the tree and the books of an optimum that the bound of the root proves.
+
+    The only node of the tree is the root, with the first bound and side that close all
+    of its children. None: there are none.
+    """
+    shop, part = checker.Shop(instance), checker.Part(1)
+    jobs, machines = len(shop.times), len(shop.times[0])
+    part.roots = [()]
+    small = jobs * machines * (machines - 1) // 2 <= checker.MOST_STEPS
+    for bound, side in product(
+        ("lb1", "lb2") if small else ("lb1",), ("front", "back")
+    ):
+        tree = TreeOptions(BranchingRule(side), bound=bound).to_json()
+        try:
+            found = checker.Tree(shop, tree).explore(part, makespan, 1)
+        except checker.Failed:
+            continue
+        if found is not None:
+            closed = [(depth, count) for depth, count in found[2].items() if count]
+            return {
+                "instance": instance | {"bound": bound},
+                "tree": tree | {"n_jobs": jobs},
+                "totals": dict(zip(checker.COUNTS, (*found[:2], closed), strict=True)),
+                "units": [([()], *found[:2], closed, (makespan, makespan))],
+            }
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

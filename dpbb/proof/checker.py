@@ -57,7 +57,11 @@ BINS, KEPT = 32, (32, 2048)  # of a walk's depth: strata; nodes that go on, in a
 STARTS = 64  # nodes that a walk begins with
 FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
-ZERO = 0, 0, Counter()  # decomposed nodes, leaves, closed subtrees by depth
+ZERO: tuple[int, int, Counter[int]] = (
+    0,
+    0,
+    Counter(),
+)  # decomposed nodes, leaves, closed subtrees by depth
 SPREAD = 64  # pieces of a large part for each thread
 PROVED, AUDITED, TOO_LITTLE = "proved again", "audited", "not checked enough"
 FALSE = "does not hold"
@@ -65,14 +69,20 @@ EXIT = {PROVED: 0, FALSE: 1, TOO_LITTLE: 3, AUDITED: 4}
 DAMAGED = EOFError, gzip.BadGzipFile, zlib.error, ValueError, RecursionError
 MALFORMED = ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
+RESULT: dict[str, object] = {
+    "status": str,
+    "objective?": str,
+    "makespan?": int,
+    "lower_bound": int,
+}
+RESULT |= {"permutation?": [int], "ub": int, "all_optima": bool}
+RESULT |= {"engine?": str, "seconds?": float, "versions?": [[str]]}
 FORM = {  # "?": may be missing, or null; [x]: any number of x; (x, y): two entries
     "format": str,
     "schema": int,
     "instance": {"kind?": str, "name?": str, "digest": str, "bound?": str}
     | {"times": [[int]], "front?": [int], "back?": [int]},
-    "result": {"status": str, "objective?": str, "makespan?": int, "lower_bound": int}
-    | {"permutation?": [int], "ub": int, "all_optima": bool}
-    | {"engine?": str, "seconds?": float, "versions?": [[str]]},
+    "result": RESULT,
     "tree": {"rule_version": int, "branching": str, "branching_ub?": int}
     | {"bound": str, "root_order?": [int], "n_jobs": int, "trivial_ub": int},
     "totals": COUNTS,
@@ -152,7 +162,7 @@ def fits(value, form, name):
                 fits(value[own], one, own)
     elif isinstance(form, type):
         ok = type(value) is form and (form is not int or 0 <= value < 2**63)
-        expect(ok, f"[{name}] is {value!a:.99}, which is no {form.__name__}, or < 0")
+        expect(ok, f"[{name}] is {value!a:.99}, no {form.__name__}, or below 0")
     else:
         ok = type(value) is list and len(value) == len(
             form if type(form) is tuple else value
@@ -683,7 +693,7 @@ def check_instance(certificate):
     check_options(certificate, instance.get("bound") or "lb1")
     pairs_of(tree["bound"], jobs, len(times[0]))
     if tree["rule_version"] == EQUAL_JOBS_RULES:
-        rows = [shop.times[job] for job in tree.get("root_order") or range(jobs)]
+        rows = [shop.times[job] for job in tree["root_order"] or range(jobs)]
         kinds = 1 + sum(map(ne, rows, rows[1:]))
         ok = kinds == len({*map(tuple, rows)}) < jobs
         expect(ok, "expected equal jobs side by side in the root order")
@@ -694,16 +704,14 @@ def check_instance(certificate):
 def check_options(certificate, bound):
     """Bound, rule and its version are those that are known here."""
     tree, jobs = certificate["tree"], certificate["tree"]["n_jobs"]
-    rule, version, order = (
-        tree.get(name) for name in ("branching", "rule_version", "root_order")
-    )
+    rule, version, order = tree["branching"], tree["rule_version"], tree["root_order"]
     expect(0 < jobs <= MOST_JOBS, f"expected 1 to {MOST_JOBS} jobs, got {jobs}")
     expect(tree["bound"] == bound, f"expected bound {bound!a}, got {tree['bound']!a}")
     expect(rule in RULES, f"expected a branching rule of {RULES}, got {rule!a}")
     ok = version == 1
     ok = ok or (version == EQUAL_JOBS_RULES and not certificate["result"]["all_optima"])
     expect(ok, f"expected rules of version 1, 2 (not with all optima), got {version}")
-    ok = tree.get("branching_ub") is not None or rule != "minbranch"
+    ok = tree["branching_ub"] is not None or rule != "minbranch"
     expect(ok, "expected the fixed value that minbranch compares with")
     ok = order is None or sorted(order) == [*range(jobs)]
     expect(ok, "the root order is none of all jobs")
@@ -786,43 +794,46 @@ def counts_of(name, decomposed, leaves, closed, n_jobs):
     return decomposed, leaves, closed
 
 
-def check_books(certificate):
-    """Every leaf is closed exactly once, by the exact sums of every unit.
-
-    Returns the parts of the tree.
-    """
-    n_jobs, top = (certificate["tree"][key] for key in ("n_jobs", "trivial_ub"))
-    parts, owner, floor = [], {}, floor_of(certificate)
-    known = {bound for bound, _ in certificate["bounds"]} & {*range(floor, top + 1)}
-    for number, (roots, *counts, ubs) in enumerate(certificate["units"], 1):
+def parts_of(units, n_jobs):
+    """Return what each unit owns: every leaf is of one of them."""
+    parts, owner, above = [], {}, []
+    for number, (roots, *counts, ubs) in enumerate(units, 1):
         part = Part(number, counts_of(f"unit {number}", *counts, n_jobs), ubs)
-        ok = {*ubs} <= known and ubs[0] >= ubs[1]
-        expect(
-            ok, f"unit {number} pruned at {ubs}: expected bounds that fall to {floor}"
-        )
         for path in map(tuple, roots):
             ok = len(path) < n_jobs and all(map(lt, path, range(n_jobs, 1, -1)))
             expect(ok, f"unit {number} has a root {path}, which is no node")
             owner[path] = part  # a root that is taken whole has a new owner
         parts.append(part)
     expect(() in owner, "no unit has the whole tree")
-    above = []
     for path in sorted(owner):
         part, leaves = owner[path], factorial(n_jobs - len(path))
         while above and path[: len(above[-1])] != above[-1]:
             above.pop()
-        if above and owner[above[-1]] is part:
-            continue
+        ok = all(owner[one] is not part for one in above)
+        expect(ok, f"unit {part.number} has roots that overlap")
         part.roots.append(path)
         part.open += leaves
         if above:
             owner[above[-1]].given.append(path)
             owner[above[-1]].open -= leaves
         above.append(path)
+    return parts
+
+
+def check_books(certificate):
+    """Every leaf is closed exactly once, by the exact sums of every unit.
+
+    Returns the parts of the tree.
+    """
+    n_jobs, top = (certificate["tree"][key] for key in ("n_jobs", "trivial_ub"))
+    parts, floor = parts_of(certificate["units"], n_jobs), floor_of(certificate)
+    known = {bound for bound, _ in certificate["bounds"]}
     for part in parts:
-        part.open -= leaves_below(part.counts[2], n_jobs)
-        text = f"unit {part.number}: {part.open} of its leaves are not accounted for"
-        expect(part.open == 0, text)
+        name, ubs = f"unit {part.number}", part.ubs
+        ok = {*ubs} <= known and floor <= ubs[1] <= ubs[0] <= top
+        expect(ok, f"{name} pruned at {ubs}: expected bounds that fall to {floor}")
+        left = part.open - leaves_below(part.counts[2], n_jobs)
+        expect(left == 0, f"{name}: {left} of its leaves are not accounted for")
     found = reduce(plus, (part.counts for part in parts))
     totals = counts_of("the total", *map(certificate["totals"].get, COUNTS), n_jobs)
     expect(found == totals, f"the units have {found}, not the totals")

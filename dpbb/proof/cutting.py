@@ -12,8 +12,7 @@ import numpy as np
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
 from dpbb.kernels.cores import in_parts, usable_cores
-from dpbb.proof import checker
-from dpbb.proof.pieces import Growing, Node
+from dpbb.proof.walking import Growing, Node, trailing_zeros
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ many nodes."""
 
 COARSE = 256
 """The tree is cut into so many parts first. While some are explored, others are cut."""
+
+FEW_ROOTS = 64
+"""A part has no more roots."""
 
 BATCH = 32
 """Roots that a core estimates at a time."""
@@ -118,7 +120,7 @@ class Cutter:
                 new += found
         new.sort(key=lambda part: -part[0])
         # with its first leaf
-        above = sum(map(checker.trailing_zeros, growing.pruned))
+        above = sum(map(trailing_zeros, growing.pruned))
         return [numbers, new, sorted(Counter(map(len, growing.pruned)).items()), above]
 
     def _cut(
@@ -150,7 +152,7 @@ class Cutter:
         part: list[Root] = []
         nodes = 0.0
         for path, size in sorted(found):
-            full = nodes + size > self.small or len(part) == checker.FEW_ROOTS
+            full = nodes + size > self.small or len(part) == FEW_ROOTS
             if part and full:
                 yield int(nodes), part
                 part, nodes = [], 0.0

@@ -19,10 +19,10 @@ from functools import reduce
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-import dpbb
 from dpbb.errors import OptionError
 from dpbb.proof import checker
-from dpbb.proof.cutting import Cutter
+from dpbb.proof.cutting import FEW_ROOTS, Cutter
+from dpbb.proof.exploring import Task
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -32,14 +32,11 @@ if TYPE_CHECKING:
 
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
-    from dpbb.proof.again import Counts
+    from dpbb.proof.exploring import Counts
 
     Root = tuple[int, ...]
     Part = tuple[list[Root], Counts]
-    ExploreAll = Callable[
-        [Sequence[tuple[Sequence[Root], int, int]]],
-        Generator[tuple[int, Counts | None]],
-    ]
+    ExploreTasks = Callable[[Sequence[Task]], Generator[tuple[int, Counts | None]]]
 
 ROUND = 1 / 128
 """About this part of the tree is cut while as much is explored, and so on."""
@@ -61,8 +58,8 @@ FORMS: dict[str, Any] = {
 }
 """Rows of the file, by their names; see ``Progress``. A list is of one form."""
 
-MOST_UNITS = checker.LISTS["units"] - 1
-"""Beside the first unit, the whole tree."""
+MOST_UNITS = 20_000 - 1
+"""Beside the first unit, the whole tree: files of more would be too large to read."""
 
 
 def least_part(claimed: int) -> int:
@@ -266,9 +263,8 @@ def in_parts(
     content: dict[str, Any],
     problem: Problem[Any],
     tree: TreeOptions,
-    explore_all: ExploreAll,
+    explore_tasks: ExploreTasks,
     most: int,
-    seat: tuple[str, str],
     say: Callable[[str], None],
     here: Progress,
 ) -> tuple[dict[str, Any], Counts]:
@@ -278,14 +274,12 @@ def in_parts(
     ----------
     content, problem, tree
         The certificate, and what it is about.
-    explore_all
-        ``Again.explore_roots``.
+    explore_tasks
+        Of ``exploring.Tree``.
     most
         A part that has more nodes is cut (a few for each job are allowed). Units are
         larger only where a certificate has no room for so many, or where a call that
         was allowed more had done them.
-    seat
-        Of the new leases, and the engine.
     here
         What is done so far: where it goes on from.
 
@@ -324,7 +318,8 @@ def in_parts(
                 if small:
                     share = here.nodes / claimed
                     say(f"{share:.1%} explored, explores {len(small)} parts")
-                    large = _explore(here, small, explore_all, floor, most)
+                    about = here, small, explore_tasks, problem.n_jobs
+                    large = _explore(*about, floor, most)
                     cutter.note(len(small), large)
                     given_up += large
                 if cutting is not None and (not small or cutting.done()):
@@ -352,7 +347,7 @@ def in_parts(
         larger += larger // 8 + 1
         done = _merged(here.done, larger)
     above = here.above, 0, here.closed
-    return _books(content, floor, above, done, seat)
+    return _books(content, floor, above, done)
 
 
 def _some(numbers: Iterable[int], here: Progress, most: float) -> list[int]:
@@ -368,13 +363,18 @@ def _some(numbers: Iterable[int], here: Progress, most: float) -> list[int]:
 
 
 def _explore(
-    here: Progress, waiting: list[int], explore_all: ExploreAll, floor: int, most: int
+    here: Progress,
+    waiting: list[int],
+    explore_tasks: ExploreTasks,
+    n_jobs: int,
+    floor: int,
+    most: int,
 ) -> int:
     """Explore parts, note which are done; returns how many are too large."""
     large = 0
     parts = [here.parts[number][1] for number in waiting]
-    jobs = [(part, floor, most) for part in parts]
-    with closing(explore_all(jobs)) as explored:
+    tasks = [Task(WorkUnit.from_paths(n_jobs, part), floor, most) for part in parts]
+    with closing(explore_tasks(tasks)) as explored:
         for index, found in explored:
             if found is None:
                 here.note("large", [waiting[index], 2 * most])
@@ -392,7 +392,7 @@ def _merged(done: list[Part], most: int) -> list[Part]:
         if found:
             before, sums = found[-1]
             nodes = sum(sums[:2]) + sum(counts[:2])
-            if nodes <= most and len(before) + len(paths) <= checker.FEW_ROOTS:
+            if nodes <= most and len(before) + len(paths) <= FEW_ROOTS:
                 found[-1] = before + paths, _sum([sums, counts])
                 continue
         found.append((paths, counts))
@@ -404,39 +404,26 @@ def _sum(counts: Sequence[Counts]) -> Counts:
 
 
 def _books(
-    content: dict[str, Any],
-    floor: int,
-    above: Counts,
-    done: list[Part],
-    seat: tuple[str, str],
+    content: dict[str, Any], floor: int, above: Counts, done: list[Part]
 ) -> tuple[dict[str, Any], Counts]:
     """Return a certificate with these parts as units, and the sum of their counts."""
-    n_jobs = content["tree"]["n_jobs"]
-    units: list[list[Any]] = [[1, 0, str(factorial(n_jobs)), 1, [[]]]]
-    counts = [above]
-    for number, (paths, found) in enumerate(done, 2):
-        leaves = sum(factorial(n_jobs - len(path)) for path in paths)
-        listed = [[*path] for path in paths]
-        units.append([number, 1, str(leaves), len(paths), listed])
-        counts.append(found)
-    ends, version = [floor, floor], dpbb.__version__
-    leases = [
-        [row[0], 1, *seat, *one[:2], _pairs(one[2]), ends, row[0] > 1, version]
-        for row, one in zip(units, counts, strict=True)
-    ]
-    total = _sum(counts)
-    names = "decomposed", "leaves", "closed"
+    rows: list[Part] = [([()], above), *done]
+    total = _sum([counts for _, counts in rows])
     books = content | {
         "schema": checker.SCHEMA,
-        "bounds": [[floor, content["result"]["permutation"]]],
-        "units": units,
-        "leases": leases,
-        "totals": dict(zip(names, (*total[:2], _pairs(total[2])), strict=True)),
-        "rest": dict(zip(names, (0, 0, []), strict=True)),
+        "bounds": [(floor, content["result"]["permutation"] or ())],
+        "units": [
+            (roots, *counts[:2], _pairs(counts[2]), (floor, floor))
+            for roots, counts in rows
+        ],
+        "totals": dict(
+            zip(checker.COUNTS, (*total[:2], _pairs(total[2])), strict=True)
+        ),
     }
+    books = json.loads(json.dumps(books))
     checker.check_books(books)
     return books, total
 
 
-def _pairs(closed: Counter[int]) -> list[list[int]]:
-    return [[depth, closed[depth]] for depth in sorted(closed)]
+def _pairs(closed: Counter[int]) -> list[tuple[int, int]]:
+    return [(depth, closed[depth]) for depth in sorted(closed)]

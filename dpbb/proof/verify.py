@@ -1,7 +1,7 @@
 """Verifying a certificate: its books, and subtrees explored again by another engine.
 
-What a certificate may look like, its books and what is drawn are those of
-``dpbb.proof.checker``; exploring again, other problems and names are of here.
+The form of a certificate, its claim and books, and what is drawn are checked by
+``dpbb.proof.checker``. The tree, its estimates, other problems and names are of here.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
 from dpbb.problems import decoded, encoded, family_of, name_of_bound
 from dpbb.proof import checker
-from dpbb.proof.again import Again, Counts, Elsewhere, Missed
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
 from dpbb.proof.finer import Progress, claimed_by, in_parts, least_part
 from dpbb.text.files import alone, check_writable
 
@@ -42,12 +42,9 @@ NODES = {
 DIGEST = "digest"
 """Seed that is a hash of the certificate."""
 
-FORM, INSTANCE, BOOKS = (
-    "form",
-    "instance, schedule and claim",
-    "every leaf is closed once",
-)
-ROOT, AGAIN = "schedule and bound of the root", "explored again"
+FORM, INSTANCE = "form", "instance, schedule and claim"
+BOOKS, ROOT = "every leaf is closed once", "schedule and bound of the root"
+AGAIN = "explored again"
 
 MEANING = {
     checker.PROVED: "the whole tree was explored, and has no better schedule",
@@ -205,21 +202,18 @@ def verify(
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
     mine = None if instance is None else read_problem(instance)
-    content = certificate.content
+    content, checks, notes = certificate.content, list[Check](), list[str]()
     seed = secrets.randbelow(2**63) if seed is None else seed
-    checks: list[Check] = []
-    notes: list[str] = []
     verdict, step = checker.TOO_LITTLE, FORM
     try:
-        checker.checked(content, checker.check_form)
-        checks.append(Check(step, True, f"schema {content['schema']}"))
-        at_root = content["schema"] == checker.ROOT_SCHEMA
+        checks.append(Check(step, True, checker.checked(content, _check_form)))
+        at_root = "tree" not in content
         if at_root and finer is not None:
             raise OptionError("finer: expected a certificate with a tree, got none")
-        names = [ROOT] if at_root else [INSTANCE, BOOKS]
+        steps = [ROOT] if at_root else [INSTANCE, BOOKS]
         if family_of(_known(content)["kind"]) is None:
-            names.reverse()  # its books can be checked all the same
-        for step in names:
+            steps.reverse()  # its books can be checked all the same
+        for step in steps:
             text = checker.checked(content, partial(_STEPS[step], notes=notes))
             checks.append(Check(step, True, text))
         step = "instance"
@@ -235,17 +229,17 @@ def verify(
             problem = decoded(_known(content))
             if engine == "auto":
                 engine = _engine_for(problem, content)
-            again = Again(problem, content, engine, elsewhere)
+            tree = Tree(problem, content, engine, elsewhere)
             budget = NODES[engine] if nodes is None else nodes
             told = say or (lambda _text: None)
 
             def audit(books: dict[str, Any], everything: bool) -> tuple[str, str]:
-                parts: list[checker.Part] = checker.check_books(books)
-                found = checker.Audit(books, parts, again, seed, told)
+                parts = checker.check_books(books)
+                found = checker.Audit(books, parts, tree, seed, told)
                 return found.run(budget, draws, everything)
 
             began = time.monotonic()
-            try:
+            with closing(tree):
                 if finer is None:
                     verdict, found = audit(content, everything)
                 else:
@@ -254,14 +248,12 @@ def verify(
                         # it may make the file, which another call must not find
                         check_writable(_kept(finer), "finer", source)
                         fine, verdict, found = _made_finer(
-                            *(audit, again, content, problem, finer, most_nodes, told)
+                            *(audit, tree, content, problem, finer, most_nodes, told)
                         )
                         Certificate(fine).write(finer)
                         _kept(finer).unlink(missing_ok=True)
-            finally:
-                again.close()
             seconds = time.monotonic() - began
-            found = f"{found}; by {again.name}, {seconds:.1f} s, seed {seed}"
+            found = f"{found}; by {tree.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(step, True, found))
             if seed == DIGEST and verdict == checker.AUDITED:
                 notes.append(
@@ -279,32 +271,33 @@ def verify(
         # not Failed: what an instance, a unit of work or an engine cannot be
         checks.append(Check(step, False, str(error)))
         verdict = checker.FALSE
-    claim = content.get("result")
-    result = claim if isinstance(claim, dict) else {}
-    known = content.get("instance")
-    about = known if isinstance(known, dict) else {}
-    ends = [one for one in ("front", "back") if isinstance(about.get(one), list)]
-    return Verification(
-        ", given ".join(
-            [
-                _text(about.get("name")),
-                *(
-                    f"{one} {' '.join(map(str, about[one]))}"
-                    for one in ends
-                    if about[one]
-                ),
-            ]
-        ),
-        _text(result.get("status")),
-        _number(result.get("makespan")),
-        _number(result.get("lower_bound")),
-        tuple(checks),
-        verdict,
-        _text(about.get("digest")),
-        tuple(notes),
-        seed,
-        _text(result.get("objective", "makespan")),
+    return _verification(content, tuple(checks), verdict, tuple(notes), seed)
+
+
+def _verification(
+    content: dict[str, Any],
+    checks: tuple[Check, ...],
+    verdict: str,
+    notes: tuple[str, ...],
+    seed: int | str,
+) -> Verification:
+    """Return what is said of a certificate, whatever its entries are."""
+    result, about = (
+        known if isinstance(known, dict) else {}
+        for known in (content.get("result"), content.get("instance"))
     )
+    name = _text(about.get("name"))
+    for side in ("front", "back"):
+        if about.get(side) and isinstance(about[side], list):
+            name += f", given {side} {' '.join(map(str, about[side]))}"
+    makespan, bound = (
+        value if type(value) is int else None
+        for value in (result.get("makespan"), result.get("lower_bound"))
+    )
+    status, digest = _text(result.get("status")), _text(about.get("digest"))
+    objective = _text(result.get("objective", "makespan"))
+    claim = name, status, makespan, bound
+    return Verification(*claim, checks, verdict, digest, notes, seed, objective)
 
 
 def _kept(finer: str | Path) -> Path:
@@ -314,7 +307,7 @@ def _kept(finer: str | Path) -> Path:
 
 def _made_finer(
     audit: Callable[[dict[str, Any], bool], tuple[str, str]],
-    again: Again,
+    again: Tree,
     content: dict[str, Any],
     problem: Problem[Any],
     finer: str | Path,
@@ -332,8 +325,7 @@ def _made_finer(
     try:
         tree = TreeOptions.from_json(content["tree"])
         most = most_nodes or least_part(claimed_by(content))
-        seat = "dpbb verify", again.name
-        about = content, problem, tree, again.explore_roots, most, seat, say, here
+        about = content, problem, tree, again.explore_tasks, most, say, here
         fine, counts = in_parts(*about)
         _check_total(content, counts)
         if not here.went_on:
@@ -353,15 +345,11 @@ def _made_finer(
 
 def _check_total(content: dict[str, Any], found: Counts) -> None:
     """Compare with the claimed totals: where no bound fell they are the same."""
-    part = checker.Part(1, [()], content["tree"]["n_jobs"])
-    floor = content["result"]["ub"] + content["result"]["all_optima"]
-    totals = content["totals"]
-    counts = (totals["decomposed"], totals["leaves"], Counter(dict(totals["closed"])))
-    for one in checker.check_books(content):
-        part.add((0, 0, Counter()), one.most, floor)
-        part.listed = part.listed and one.exact
-    part.add(counts, floor, floor)
-    part.check_again(found)
+    parts = checker.check_books(content)
+    floor = checker.floor_of(content)
+    most = max(part.ubs[0] for part in parts)
+    totals = reduce(checker.plus, (part.counts for part in parts))
+    checker.Part(1, totals, (most, floor)).check_again(found)
 
 
 def _text(value: object) -> str:
@@ -374,10 +362,6 @@ def _shown(line: str) -> str:
     return line if line.isascii() and line.isprintable() else ascii(line)[1:-1]
 
 
-def _number(value: object) -> int | None:
-    return value if type(value) is int else None
-
-
 def _known(content: dict[str, Any]) -> dict[str, Any]:
     """Return what ``decoded`` takes; certificates of flow shops need not name them."""
     return {"kind": checker.KIND, **content["instance"]}
@@ -387,6 +371,18 @@ def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> str:
     """Return the name of the CPU engine if it takes the problem."""
     tree = TreeOptions.from_json(content["tree"])
     return "reference" if get_engine("cpu").supports(problem, tree) else "cpu"
+
+
+def _check_form(content: dict[str, Any]) -> str:
+    """Check the form; of other problems the bound of the root may be all the proof."""
+    if "tree" not in content and _known(content)["kind"] != checker.KIND:
+        known = {name: checker.FORM[name] for name in ("format", "schema")}
+        result: dict[str, Any] = dict(checker.RESULT)
+        del result["ub"], result["all_optima"]  # of a tree
+        checker.fits(content, known | {"instance": dict, "result": result}, "it")
+    else:
+        checker.check_form(content)
+    return f"schema {content['schema']}"
 
 
 def _check_instance(content: dict[str, Any], notes: list[str]) -> str:
@@ -449,36 +445,31 @@ def _check_name(content: dict[str, Any], problem: Problem[Any]) -> str:
 
 
 def _check_root(content: dict[str, Any], notes: list[str]) -> str:
-    """Check a claim that needs no tree; both the checker and the problem bound it."""
-    known = _known(content)
-    if known["kind"] == checker.KIND:
-        checker.check_root(content)
-    else:
-        notes.append("the bound of the root is the problem's own word")
+    """Check a claim that needs no tree, by the problem's own bound."""
+    notes.append("the bound of the root is the problem's own word")
+    known, result = _known(content), content["result"]
     problem = decoded(known)
     if problem.digest != known["digest"]:
         raise checker.Failed(
             f"expected the digest {problem.digest}, got {known['digest']}"
         )
-    result, bound = content["result"], proving_bound(problem)
-    checker.check_schedule(result, problem.n_jobs, _cost_of(problem))
-    if result["status"] != "optimal" or bound < result["makespan"]:
+    order, value = result["permutation"], result["makespan"]
+    if sorted(order) != [*range(problem.n_jobs)]:
+        raise checker.Failed("no schedule of all jobs")
+    claim = result["status"], result["lower_bound"], _cost_of(problem)(order)
+    if claim != ("optimal", value, value):
+        raise checker.Failed(f"expected an optimum, {value}, got {claim}")
+    bound = proving_bound(problem)
+    if bound < value:
         raise checker.Failed(f"expected an optimum: the root has the bound {bound}")
     _check_name(content, problem)
     return f"no permutation costs less than {bound}: the bound of the root"
 
 
 def _check_books(content: dict[str, Any], notes: list[str]) -> str:
-    parts: list[checker.Part] = checker.check_books(content)
-    totals, rest = content["totals"], content["rest"]
-    units, nodes = len(content["units"]), totals["decomposed"] + totals["leaves"]
-    loose = rest["decomposed"] + rest["leaves"]
-    if loose:
-        notes.append(
-            f"more units than are listed: others, with {loose / nodes:.1%} of the "
-            "nodes, are only summed up"
-        )
-    return f"{units} units, {len(parts)} parts of the tree, {nodes:,} nodes"
+    parts = checker.check_books(content)
+    nodes = sum(part.nodes for part in parts)
+    return f"{len(parts)} units, {nodes:,} nodes"
 
 
 _STEPS: dict[str, Callable[..., str]] = {

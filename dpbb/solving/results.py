@@ -25,7 +25,7 @@ from dpbb.problem import (
 )
 from dpbb.problems import encoded
 from dpbb.proof import checker
-from dpbb.proof.certificate import Certificate
+from dpbb.proof.certificate import Certificate, books_of_root
 from dpbb.result import Proof, ProvedBound, Result, Status, Termination, Totals
 from dpbb.solving.plan import Plan
 from dpbb.text.labels import names_of
@@ -186,9 +186,7 @@ def certified_at_root(plan: Plan, result: Result) -> Result:
 
     Without one if the problem cannot encode itself.
     """
-    return _with_certificate(
-        plan.problem, result, plan.permutation, checker.ROOT_SCHEMA
-    )
+    return _with_certificate(plan.problem, result, plan.permutation)
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
@@ -200,7 +198,7 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     problem, jobs = spec.problem, outcome.permutation
     at_root = result.proof is Proof.ROOT_BOUND and result.status is Status.OPTIMAL
     if at_root and spec.certificate:
-        return _with_certificate(problem, result, jobs, checker.ROOT_SCHEMA)
+        return _with_certificate(problem, result, jobs)
     if outcome.journal is None or not outcome.exhausted:
         return result
     counters = outcome.counters
@@ -208,7 +206,6 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
         problem,
         result,
         jobs,
-        checker.SCHEMA,
         {
             "ub": result.lower_bound,
             # whether LB = makespan was explored, too: at bounds that are higher by 1
@@ -224,7 +221,7 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
             "leaves": counters.leaves,
             "closed": [[d, int(c)] for d, c in enumerate(counters.closed) if c],
         },
-        **outcome.journal.to_json(),
+        **outcome.journal.books(),
     )
 
 
@@ -232,16 +229,15 @@ def _with_certificate(
     problem: Problem[Any],
     result: Result,
     jobs: tuple[int, ...] | None,
-    schema: int,
     of_tree: dict[str, Any] | None = None,
     **content: Any,
 ) -> Result:
     """Return the result with a certificate, where ``jobs`` have the tree's numbers."""
     if not isinstance(problem, Encodable):
         return result
-    whole = {
+    whole: dict[str, Any] = {
         "format": checker.FORMAT,
-        "schema": schema,
+        "schema": checker.SCHEMA,
         "instance": {"name": instance_name_of(problem), **encoded(problem)},
         "result": {
             "status": str(result.status),
@@ -256,6 +252,14 @@ def _with_certificate(
         },
         **content,
     }
+    ub = result.makespan
+    if "tree" not in content and problem.name == checker.KIND and ub is not None:
+        books = books_of_root(whole["instance"], ub)
+        if books is None:
+            return result
+        whole |= books | {"bounds": [(ub, jobs)]}
+        whole["tree"] |= {"trivial_ub": problem.trivial_ub}
+        whole["result"] |= {"ub": ub, "all_optima": False}
     # as it will be read: tuples are lists
     return replace(result, certificate=Certificate(json.loads(json.dumps(whole))))
 

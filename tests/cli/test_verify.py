@@ -67,7 +67,7 @@ def test_the_whole_tree_is_explored_again_on_a_cluster(dpbb, tmp_path):
         assert "verdict     proved again" in ran.out
 
         content = Certificate.read(path).content
-        content["leases"][-1][4] += 1
+        content["units"][-1][1] += 1
         content["totals"]["decomposed"] += 1
         Certificate(content).write(path)
         ran = dpbb("verify", path, "--all", "--scheduler", address)

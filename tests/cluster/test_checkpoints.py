@@ -78,7 +78,7 @@ async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path, monke
     run = await go_on(c, folder)
     outcome = await run.result()
     assert counts(outcome) == tuple(golden)
-    closed = sum(entry.counts.closed_leaves for entry in outcome.journal.leases)
+    closed = sum(entry.counts.closed_leaves for entry in outcome.journal.units)
     assert closed == factorial(20)
     snapshot = await run.snapshot()
     assert "checkpoint" in {event.kind for event in snapshot.events}

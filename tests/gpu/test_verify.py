@@ -60,8 +60,8 @@ def test_an_audit_draws_on_a_gpu(gpu, dealt):
 def test_a_false_unit_is_found_on_a_gpu(gpu, dealt):
     """The books add up, but two units have each other's counts."""
     false = copy.deepcopy(dealt)
-    one, two = [row for row in false["leases"][2:] if row[4] > 1][:2]
-    for at in (4, 5, 6):
+    one, two = [row for row in false["units"][2:] if row[1] > 1][:2]
+    for at in (1, 2, 3):
         one[at], two[at] = two[at], one[at]
     found = verify(Certificate(false), engine="gpu", everything=True)
     assert found.verdict == "does not hold", found.summary()

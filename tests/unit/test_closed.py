@@ -120,7 +120,7 @@ def test_finer_books_are_those_of_the_same_claim_and_tree(path):
     checker.check_form(fine)
     checker.check_instance(fine)
     assert all(part.exact for part in checker.check_books(fine))
-    assert max(sum(row[4:6]) for row in fine["leases"]) < 2e9
+    assert max(sum(row[1:3]) for row in fine["units"]) < 2e9
 
 
 def test_records_of_taillards_instances_hold():

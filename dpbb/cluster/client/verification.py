@@ -16,7 +16,8 @@ from dpbb.cluster.worker.verification import explore_again
 from dpbb.errors import ClusterError
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
-from dpbb.proof.pieces import Found, Task, expanded
+from dpbb.proof.exploring import Found, Task
+from dpbb.proof.walking import expanded
 
 SMALL = 20_000_000
 """Parts of fewer nodes, as claimed, go together until they have so many."""
@@ -136,8 +137,9 @@ def _pieces(
     wanted = min(most, task.most // SMALL)
     if wanted <= 1:
         return [task]
-    roots: Sequence[Sequence[int]] = task.roots
+    roots = task.roots
     if len(roots) < 4 * wanted:
-        roots = expanded(problem, tree, task, 4 * wanted)
+        roots = expanded(problem, tree, roots, task.ub, 4 * wanted)
     parts = min(wanted, len(roots))
-    return [replace(task, roots=roots[first::parts]) for first in range(parts)]
+    some = (roots.take(slice(first, None, parts)) for first in range(parts))
+    return [replace(task, roots=one) for one in some]

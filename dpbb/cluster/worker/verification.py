@@ -12,7 +12,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.registry import choose_engine
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
-from dpbb.proof.pieces import Explorer, Found, Task
+from dpbb.proof.exploring import Explorer, Found, Task
 
 _gpu = Lock()
 

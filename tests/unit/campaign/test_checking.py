@@ -26,7 +26,7 @@ GOOD = Record(
 )  # fmt: skip
 CONTENT = {
     "format": checker.FORMAT,
-    "schema": checker.ROOT_SCHEMA,
+    "schema": checker.SCHEMA,
     "instance": PROBLEM.encode() | {"name": "ta001", "digest": PROBLEM.digest},
     "result": {"status": "optimal", "makespan": VALUE, "permutation": [*ORDER]}
     | {"lower_bound": VALUE},

@@ -18,7 +18,7 @@ from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.proof.pieces import Growing
+from dpbb.proof.walking import Growing
 from dpbb.tree.work_unit import WorkUnit
 from tests import oracle
 from tests.conftest import GOLDEN

@@ -75,10 +75,17 @@ def tree_of(content, fast=False):
     return checker.Tree(shop, content["tree"], result["all_optima"], fast=fast)
 
 
+def part_of(roots, given=()):
+    """A part of the tree: roots without those of others."""
+    part = checker.Part(1)
+    part.roots, part.given = [*map(tuple, roots)], [*map(tuple, given)]
+    return part
+
+
 def explored(tree, roots, ub, most=10**6):
     """Counts of roots, explored by plain Python, whatever schedules there are."""
     tree.all_optima = ub + 1
-    ((_, found),) = tree.explore_all([([(roots, set())], ub, most)])
+    ((_, found),) = tree.explore_all([(part_of(roots), ub, most)])
     return found
 
 
@@ -86,24 +93,15 @@ def deal(content, ub):
     """Books as of a run at one bound whose first seat kept but the last child."""
     content = copy.deepcopy(content)
     tree = tree_of(content)
-    n_jobs = tree.n_jobs
     total = explored(tree, [()], ub)
-    rows = []
-    for digit in range(n_jobs):
+    # the last child is kept; the root is counted with its first leaf, in the next unit
+    last, *digits = tree.n_jobs - 1, *range(tree.n_jobs - 1)
+    content["units"] = []
+    for digit in (last, *digits):
         nodes, leaves, closed = explored(tree, [(digit,)], ub)
-        rows.append([nodes, leaves, pairs(closed), [ub, ub]])
-    below = str(checker.factorial(n_jobs - 1))
-    content["units"] = [[1, 0, str(checker.factorial(n_jobs)), 1, [[]]]]
-    content["units"] += [
-        [digit + 2, 1, below, 1, [[digit]]] for digit in range(n_jobs - 1)
-    ]
-    # the last child is kept; the root is counted with its first leaf, in unit 2
-    content["leases"] = [[1, 1, "seat", "cpu", *rows.pop(), False, "0.1.0"]]
-    content["leases"] += [
-        [digit + 2, 1, "seat", "cpu", *row, True, "0.1.0"]
-        for digit, row in enumerate(rows)
-    ]
-    content["bounds"] = [[ub, None]]
+        root = [] if digit == last else [digit]
+        content["units"].append([[root], nodes, leaves, pairs(closed), [ub, ub]])
+    content["bounds"] = [[ub, []]]
     content["totals"] = totals(*total)
     return content
 

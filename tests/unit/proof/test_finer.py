@@ -4,7 +4,6 @@ import copy
 import gzip
 import hashlib
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,11 +18,12 @@ from dpbb.proof import checker
 from dpbb.proof import verify as verifying
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.cutting import Cutter
+from dpbb.proof.exploring import Explorer
 from dpbb.proof.finer import Progress
-from dpbb.proof.pieces import Explorer
 from dpbb.proof.verify import verify
+from dpbb.proof.walking import trailing_zeros
 from dpbb.text.files import alone
-from tests.unit.proof.conftest import SHOP, deal
+from tests.unit.proof.conftest import SHOP, deal, pairs, totals
 
 
 def finer(content, path, **options):
@@ -41,8 +41,7 @@ def test_what_one_seat_explored_alone_can_be_audited_afterwards(
     fine = finer(coarse, tmp_path / "fine.json.gz", most_nodes=30)
     assert fine["totals"] == coarse["totals"]
     assert len(fine["units"]) > nodes / 30
-    for row in fine["leases"][1:]:
-        assert row[4] + row[5] <= 30
+    assert max(sizes(fine)) <= 30
     assert both(fine, parts=True)[0] == checker.AUDITED
     assert both(coarse, nodes=nodes // 20)[0] == checker.TOO_LITTLE
 
@@ -50,23 +49,22 @@ def test_what_one_seat_explored_alone_can_be_audited_afterwards(
 def without(fine, numbers):
     """Return books that call units closed which somebody left out."""
     content = copy.deepcopy(fine)
-    gone = [row for row in content["units"] if row[0] in numbers]
-    content["units"] = [row for row in content["units"] if row[0] not in numbers]
-    content["leases"] = [row for row in content["leases"] if row[0] not in numbers]
-    first = content["leases"][0]
-    closed = Counter(dict(map(tuple, first[6])))
-    for path in (path for row in gone for path in row[4]):
-        closed[len(path)] += 1
-        first[4] += checker.trailing_zeros(path)
-    first[6] = [[depth, closed[depth]] for depth in sorted(closed)]
+    first, *units = content["units"]
+    content["units"] = [first]
+    closed = Counter(dict(map(tuple, first[3])))
+    for number, row in enumerate(units):
+        if number in numbers:
+            for path in row[0]:
+                closed[len(path)] += 1
+                first[1] += trailing_zeros(path)
+        else:
+            content["units"].append(row)
+    first[3] = pairs(closed)
     closed = Counter()
-    for row in content["leases"]:
-        closed.update(dict(map(tuple, row[6])))
-    content["totals"] = {
-        "decomposed": sum(row[4] for row in content["leases"]),
-        "leaves": sum(row[5] for row in content["leases"]),
-        "closed": [[depth, closed[depth]] for depth in sorted(closed)],
-    }
+    for row in content["units"]:
+        closed.update(dict(map(tuple, row[3])))
+    nodes, leaves = (sum(row[at] for row in content["units"]) for at in (1, 2))
+    content["totals"] = totals(nodes, leaves, closed)
     return content
 
 
@@ -74,14 +72,14 @@ def without(fine, numbers):
 def test_parts_that_are_left_out_are_missed(kept, optimal, both, tmp_path):
     """All sums hold: they are closed subtrees of the unit that the others are from."""
     fine = finer(deal(optimal, optimal["result"]["ub"]), tmp_path / "a", most_nodes=20)
-    numbers = [row[0] for row in fine["units"][1:]]
+    numbers = range(len(fine["units"]) - 1)
     content = without(fine, {number for number in numbers if number % 3 >= kept})
     checker.check_books(content)
     assert both(content, parts=True)[0] == checker.FALSE
 
 
 def sizes(content):
-    return [row[4] + row[5] for row in content["leases"][1:]]
+    return [row[1] + row[2] for row in content["units"][1:]]
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e-3, 1e3])
@@ -244,8 +242,8 @@ def test_a_write_that_fails_can_be_done_again(part, error, tmp_path, monkeypatch
 
 def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
     false = copy.deepcopy(deal(optimal, optimal["result"]["ub"]))
-    one = next(row for row in false["leases"] if row[5])
-    one[4] += 1
+    one = next(row for row in false["units"] if row[2])
+    one[1] += 1
     false["totals"]["decomposed"] += 1
     path = tmp_path / "fine.json.gz"
     found = verify(Certificate(false), engine="reference", finer=path)
@@ -259,9 +257,9 @@ def test_a_schedule_that_was_missed_is_found_by_a_call_that_goes_on(optimal, tmp
     false["result"] |= {"status": "infeasible_cutoff", "makespan": None}
     false["result"] |= {"permutation": None, "lower_bound": optimal["result"]["ub"] + 1}
     false["result"]["ub"] += 1
-    false["bounds"] = [[false["result"]["ub"], None]]
-    for row in false["leases"]:
-        row[7] = [false["result"]["ub"]] * 2
+    false["bounds"] = [[false["result"]["ub"], []]]
+    for row in false["units"]:
+        row[4] = [false["result"]["ub"]] * 2
     path = tmp_path / "fine.json.gz"
     for _ in range(2):
         found = verify(
@@ -298,10 +296,10 @@ def test_a_tree_in_parts_goes_on_where_it_was_cut_off(optimal, tmp_path, monkeyp
     assert found.verdict == checker.AUDITED
     again = Certificate.read(path).content
     assert not kept.exists()
-    for name in ("totals", "units", "leases"):
+    for name in ("totals", "units"):
         assert again[name] == whole[name]
     # nothing was explored twice: the last one of the first call was cut off
-    assert len(calls) - 1 == len({str(task) for task in calls})
+    assert len(calls) - 1 == len({str(task.roots.roots()) for task in calls})
 
 
 def kept_of(content, path, *rows):
@@ -392,10 +390,8 @@ def test_what_is_done_may_be_made_up(optimal, tmp_path):
     false["result"] |= of_result | {"permutation": order}
     pruned = [[1, n_jobs]]
     false["bounds"] = [[value, order]]
-    false["units"] = [[1, 0, str(math.factorial(n_jobs)), 1, [[]]]]
-    false["leases"] = [[1, 1, "s", "cpu", 1, 0, pruned, [value] * 2, True, "1"]]
+    false["units"] = [[[[]], 1, 0, pruned, [value] * 2]]
     false["totals"] = {"decomposed": 1, "leaves": 0, "closed": pruned}
-    false["rest"] = {"decomposed": 0, "leaves": 0, "closed": []}
     path = tmp_path / "fine.json.gz"
     kept_of(false, tmp_path / "fine.json.gz.part", ["cut", [[0], [], pruned, 1]])
     found = verify(Certificate(false), engine="reference", finer=path)
@@ -448,9 +444,8 @@ def test_more_parts_than_a_certificate_can_have_are_refused(
 
 
 def test_a_proof_without_a_tree_has_no_parts(tmp_path):
-    content = {"format": checker.FORMAT, "schema": checker.ROOT_SCHEMA}
-    shop = {"name": "a", "digest": checker.digest_of([[3, 4]]), "times": [[3, 4]]}
     result = {"status": "optimal", "makespan": 7, "permutation": [0], "lower_bound": 7}
-    content |= {"instance": shop, "result": result}
+    content = {"format": checker.FORMAT, "schema": checker.SCHEMA, "result": result}
+    content["instance"] = {"kind": "own-shop", "name": "a", "digest": "b"}
     with pytest.raises(OptionError, match="with a tree"):
         finer(content, tmp_path / "fine.json.gz")

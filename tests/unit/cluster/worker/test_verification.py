@@ -8,7 +8,8 @@ from distributed import Reschedule
 from dpbb.cluster.worker import verification
 from dpbb.flowshop.family import read_problem
 from dpbb.options import TreeOptions
-from dpbb.proof.pieces import Task
+from dpbb.proof.exploring import Task
+from dpbb.tree.work_unit import WorkUnit
 from tests.unit.proof.conftest import SHOP
 
 
@@ -33,7 +34,7 @@ def test_a_part_of_a_piece_is_no_answer(states, monkeypatch):
     )
     monkeypatch.setattr(verification, "get_worker", lambda: worker)
     problem = read_problem(SHOP)
-    piece = Task([()], problem.trivial_ub, 10**9)
+    piece = Task(WorkUnit.whole(problem.n_jobs), problem.trivial_ub, 10**9)
     with pytest.raises(Reschedule):
         verification.explore_again(
             problem, TreeOptions(), False, "reference", [(0, piece)]

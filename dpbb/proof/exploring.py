@@ -1,4 +1,4 @@
-"""Parts of a tree that are explored again: here, or as tasks anywhere.
+"""Exploring parts of a tree again: here, or as tasks anywhere.
 
 Counts of disjoint roots add up, whoever explores them: a node belongs to the owner of
 its first leaf. So a part is split as one likes, and its pieces go to any engine.
@@ -6,33 +6,44 @@ its first leaf. So a part is split as one likes, and its pieces go to any engine
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from itertools import count
 from queue import SimpleQueue
+from random import Random
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpbb.engines.base import Clears
-from dpbb.engines.driver import explore_to_end
-from dpbb.tree.branching import bound_children
+from dpbb.engines.base import Clears, Device, Engine, Session, Slice
+from dpbb.engines.driver import Exploration, explore_to_end
+from dpbb.engines.registry import get_engine
+from dpbb.estimation.roots import RootSample
+from dpbb.estimation.sampling import Sampler
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem, objective_of
+from dpbb.proof import checker
 from dpbb.tree.work_unit import WorkUnit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+Counts: TypeAlias = "tuple[int, int, Counter[int]]"
+"""Decomposed nodes, leaves, and closed subtrees by depth."""
 
-    from numpy.typing import NDArray
+Elsewhere: TypeAlias = (
+    "Callable[[Problem[Any], TreeOptions, bool, Sequence[Task]],"
+    " Iterator[tuple[int, Found]]]"
+)
+"""Explores tasks of a tree, for all optima or not, in another place.
 
-    from dpbb.engines.base import Device, Engine, Session, Slice
-    from dpbb.engines.driver import Exploration
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+Yields the number of each and what was found, in any order.
+"""
 
-    Path = Sequence[int]
+SAMPLES, SAMPLES_PLAIN = 64, 4
+"""Nodes of a stratum that an estimate keeps; where nothing of a problem is compiled."""
+
+MOST_ROOTS = 64
+"""Roots of a depth that an estimate begins with."""
 
 SLICE_S, LEAST_S, RATE = 0.2, 0.002, {"cpu": 1e8, "cuda": 1e10}
 """Seconds between two looks at the number of nodes; fewer where few are wanted: at so
@@ -46,14 +57,14 @@ class Task:
     Parameters
     ----------
     roots
-        Paths, ordered and disjoint.
+        May be none.
     ub
         Upper bound.
     most
         Exploring ends when there are more nodes.
     """
 
-    roots: Sequence[Path]
+    roots: WorkUnit
     ub: int
     most: int
 
@@ -123,13 +134,15 @@ class Explorer:
         self, task: Task, should_stop: Callable[[], bool] = lambda: False
     ) -> Found:
         """Explore a piece."""
+        if not len(task.roots):
+            return Found()
         session = self._open(task.ub)
 
         def enough(_part: Slice, total: Exploration) -> bool:
             return total.counters.nodes > task.most or should_stop()
 
         try:
-            session.load(WorkUnit.from_paths(self._problem.n_jobs, task.roots))
+            session.load(task.roots)
             rate = RATE.get(self._device.kind, RATE["cpu"])
             slice_s = min(SLICE_S, LEAST_S + task.most / rate)
             total = explore_to_end(session, task.ub, slice_s, enough)
@@ -202,117 +215,94 @@ def side_by_side(
             pool.shutdown(cancel_futures=True)
 
 
-def expanded(
-    problem: Problem[Any], tree: TreeOptions, task: Task, wanted: int
-) -> list[tuple[int, ...]]:
-    """Replace shallow roots by their children until so many are not pruned.
-
-    Only nodes that are not pruned are replaced: what is closed is closed at the depth
-    at which any search closes it.
-    """
-    number = count()  # nodes are not compared
-    growing = Growing(problem, tree, task.ub)
-    done: list[tuple[int, ...]] = []
-    nodes: list[tuple[int, int, Node]] = []
-
-    def add(found: Iterable[Node]) -> None:
-        for node in found:
-            if node.can_be_cut:
-                heapq.heappush(nodes, (len(node.path), next(number), node))
-            else:
-                done.append(node.path)
-
-    add(growing.walked(task.roots))
-    while nodes and len(done) + len(nodes) < wanted:
-        add(growing.children(heapq.heappop(nodes)[2]))
-    open_nodes = (node.path for _, _, node in nodes)
-    return sorted([*done, *open_nodes, *growing.pruned])
+class Missed(checker.Failed):
+    """A schedule was found that is better than what is claimed."""
 
 
-class Node(NamedTuple):
-    """A node that is not pruned.
-
-    Attributes
-    ----------
-    path
-        Digits.
-    jobs : ndarray of intp, shape (r,)
-        Unscheduled jobs, in root order.
-    above
-        State of its parent, the job that leads here, and its side; none of the root.
-    """
-
-    path: tuple[int, ...]
-    jobs: NDArray[np.intp]
-    above: tuple[Any, int, bool] | None
-
-    @property
-    def can_be_cut(self) -> bool:
-        """Whether more than two jobs are left: with fewer it has no inner child."""
-        return len(self.jobs) > 2
-
-
-class Growing:
-    """Nodes of a tree, and their children.
-
-    Attributes
-    ----------
-    pruned
-        Paths of all children that were.
+class Tree:
+    """The tree of a claim; explores and estimates its parts for ``checker.Audit``.
 
     Parameters
     ----------
-    problem, tree, ub
-        Of the tree.
+    problem, content
+        The certificate, and what it is about.
+    engine
+        Name of what explores here.
+    elsewhere
+        What explores instead, if it is not None.
     """
 
-    def __init__(self, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:
-        self.pruned: list[tuple[int, ...]] = []
-        self._problem, self._tree, self._ub = problem, tree, ub
+    def __init__(
+        self,
+        problem: Problem[Any],
+        content: dict[str, Any],
+        engine: str,
+        elsewhere: Elsewhere | None,
+    ) -> None:
+        self._problem, self._tree = problem, TreeOptions.from_json(content["tree"])
+        self._all_optima = bool(content["result"]["all_optima"])
+        self._elsewhere = elsewhere
+        self.name = engine if elsewhere is None else "a cluster"
+        self._here: list[Explorer] = []
+        self._samplers: dict[int, Sampler] = {}
+        if elsewhere is None:
+            chosen = get_engine(engine)
+            self._here = [
+                Explorer(problem, self._tree, self._all_optima, chosen, device)
+                for device in chosen.devices() or [Device("cpu", "verify")]
+            ]
 
-    def walked(self, roots: Iterable[Path]) -> list[Node]:
-        """Walk to roots; those that are pruned on the way are in ``pruned`` instead."""
-        order = np.array(self._tree.root_order or range(self._problem.n_jobs), np.intp)
-        found, bounded = [], {}  # neighbors have most of what is above in common
-        for root in roots:
-            path = tuple(map(int, root))
-            node: Node | None = Node((), order, None)
-            for depth, digit in enumerate(path):
-                if node is None or (depth and not node.can_be_cut):
-                    break
-                if node.path not in bounded:
-                    bounded[node.path] = self._bounded(node)
-                state, back, bounds = bounded[node.path]
-                is_open = bounds[digit] < self._ub
-                node = _below(node, digit, state, back) if is_open else None
-            if node is None:
-                self.pruned.append(path)
-            else:
-                found.append(node._replace(path=path))
-        return found
+    def weigh(self, part: checker.Part, ub: int, rng: Random) -> float:
+        """Estimate the number of nodes of a part."""
+        sampler = self._samplers.get(ub)
+        if sampler is None:
+            sampler = self._samplers[ub] = Sampler(self._problem, self._tree, ub)
+        seed = rng.getrandbits(63)
+        roots = RootSample.of(self._owned(part))
+        drawn = roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
+        samples = SAMPLES if sampler.compiled else SAMPLES_PLAIN
+        sizes = sampler.each(drawn, samples, np.random.SeedSequence(seed))
+        return float(sizes @ drawn.weights)
 
-    def children(self, node: Node) -> list[Node]:
-        """Children that are not pruned; the others are in ``pruned`` afterwards."""
-        state, back, bounds = self._bounded(node)
-        found = []
-        for digit, bound in enumerate(bounds):
-            if bound < self._ub:
-                found.append(_below(node, digit, state, back))
-            else:
-                self.pruned.append((*node.path, digit))
-        return found
+    def _owned(self, part: checker.Part) -> WorkUnit:
+        """Return what is left of the roots of a part without those of others."""
+        roots, given = (
+            WorkUnit.from_paths(self._problem.n_jobs, paths)
+            for paths in (part.roots, part.given)
+        )
+        return roots.subtract(given)
 
-    def _bounded(self, node: Node) -> tuple[Any, bool, NDArray[Any]]:
-        """Return a node's state, the side that it takes, and its children's bounds."""
-        if node.above is None:
-            state = self._problem.root_state()
+    def explore_all(
+        self, jobs: Sequence[tuple[checker.Part, int, int]]
+    ) -> Generator[tuple[int, Counts | None]]:
+        """Explore parts, as ``checker.Tree.explore_all`` does, in any order."""
+        tasks = [Task(self._owned(part), ub, most) for part, ub, most in jobs]
+        yield from self.explore_tasks(tasks)
+
+    def explore_tasks(
+        self, tasks: Sequence[Task]
+    ) -> Generator[tuple[int, Counts | None]]:
+        """Explore tasks; yields the number of each, and its counts.
+
+        None instead of these if there are more than so many nodes.
+        """
+        found: Iterator[tuple[int, Found]]
+        if self._elsewhere is None:
+            found = side_by_side(self._here, tasks)
         else:
-            before, job, side = node.above
-            state = self._problem.extend(before, job, back=side)
-        about = self._problem, self._tree, state, node.jobs
-        return state, *bound_children(*about, len(node.path), self._ub)
+            about = self._problem, self._tree, self._all_optima
+            found = self._elsewhere(*about, tasks)
+        for index, one in found:
+            task = tasks[index]
+            if one.best is not None and one.best < task.ub - self._all_optima:
+                raise Missed(
+                    f"a schedule of {objective_of(self._problem)} {one.best} below "
+                    f"{task.ub} was missed"
+                )
+            whole = one.whole and one.nodes <= task.most
+            yield index, (one.decomposed, one.leaves, one.closed) if whole else None
 
-
-def _below(node: Node, digit: int, state: Any, back: bool) -> Node:
-    job = int(node.jobs[digit])
-    return Node((*node.path, digit), np.delete(node.jobs, digit), (state, job, back))
+    def close(self) -> None:
+        """Free the sessions."""
+        for explorer in self._here:
+            explorer.close()

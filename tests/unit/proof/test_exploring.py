@@ -11,9 +11,18 @@ from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.flowshop.family import read_problem
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.proof.pieces import Explorer, Found, Task, expanded, side_by_side
+from dpbb.proof.exploring import Explorer, Found, Task, side_by_side
+from dpbb.proof.walking import expanded
+from dpbb.tree.work_unit import WorkUnit
 
 DEVICE = Device("cpu", "test")
+
+
+def task(paths, ub, most, n_jobs=8):
+    """A task with roots from paths."""
+    return Task(WorkUnit.from_paths(n_jobs, paths), ub, most)
+
+
 TIMES = np.random.default_rng(5).integers(1, 60, (8, 4))
 
 
@@ -33,17 +42,19 @@ def test_pieces_have_the_counts_of_the_whole(wanted, rule):
     problem, tree = read_problem(TIMES), TreeOptions(BranchingRule(rule))
     engine = get_engine("reference")
     explorer = Explorer(problem, tree, False, engine, DEVICE)
-    low = explorer.explore(Task([[]], problem.trivial_ub, 10**6)).best
-    whole = explorer.explore(Task([[]], low, 10**6))
+    low = explorer.explore(task([[]], problem.trivial_ub, 10**6)).best
+    whole = explorer.explore(task([[]], low, 10**6))
     assert whole.nodes > 10
-    roots = expanded(problem, tree, Task([[]], low, 0), wanted)
+    roots = expanded(problem, tree, WorkUnit.whole(8), low, wanted)
     assert len(roots) >= min(wanted, 20)
     found = Found()
     for first in range(3):
-        found = found.plus(explorer.explore(Task(roots[first::3], low, 10**6)))
+        found = found.plus(
+            explorer.explore(Task(roots.take(slice(first, None, 3)), low, 10**6))
+        )
     assert found == whole
     # what has depth already
-    again = expanded(problem, tree, Task(roots, low, 0), 2 * len(roots))
+    again = expanded(problem, tree, roots, low, 2 * len(roots))
     assert explorer.explore(Task(again, low, 10**6)) == whole
     explorer.close()
 
@@ -52,32 +63,32 @@ def test_exploring_ends_when_there_are_more():
     # more than a slice
     problem = read_problem(np.random.default_rng(7).integers(1, 60, (14, 10)))
     explorer = Explorer(problem, TreeOptions(), False, get_engine("reference"), DEVICE)
-    found = explorer.explore(Task([[]], problem.trivial_ub, 5))
+    found = explorer.explore(task([[]], problem.trivial_ub, 5, 14))
     assert not found.whole
     assert found.nodes > 5
     # what it left is not in what comes next
-    assert explorer.explore(Task([[0]], 1, 5)) == Found(1, 0, {1: 1})
+    assert explorer.explore(task([[0]], 1, 5, 14)) == Found(1, 0, {1: 1})
     explorer.close()
 
 
 def test_a_better_schedule_does_not_prune_the_next_piece(explorer):
     ub = int(TIMES.sum())
-    first = explorer.explore(Task([[]], ub, 10**6))
+    first = explorer.explore(task([[]], ub, 10**6))
     assert first.best is not None
-    assert explorer.explore(Task([[]], ub, 10**6)) == first
+    assert explorer.explore(task([[]], ub, 10**6)) == first
 
 
 def test_explorers_side_by_side_share_the_tasks(explorer, monkeypatch):
     ub = int(TIMES.sum())
-    tasks = [Task([[digit]], ub, 10**6) for digit in range(8)]
+    tasks = [task([[digit]], ub, 10**6) for digit in range(8)]
     alone = [explorer.explore(task) for task in tasks]
     others = [copy.copy(explorer) for _ in range(3)]
     met, explore = Barrier(3, timeout=60), Explorer.explore
 
-    def meeting(self, task, should_stop):
-        if task in tasks[:3]:
+    def meeting(self, one, should_stop):
+        if one in tasks[:3]:
             met.wait()  # for the other two
-        return explore(self, task, should_stop)
+        return explore(self, one, should_stop)
 
     monkeypatch.setattr(Explorer, "explore", meeting)
     found = dict(side_by_side(others, tasks))
@@ -89,14 +100,14 @@ def test_explorers_side_by_side_share_the_tasks(explorer, monkeypatch):
 def test_explorers_end_when_nobody_wants_more(explorer, monkeypatch):
     begun = []
 
-    def until_told(_self, task, should_stop):
-        begun.append(task)
+    def until_told(_self, one, should_stop):
+        begun.append(one)
         while len(begun) > 1 and not should_stop():
             pass
         return Found()
 
     monkeypatch.setattr(Explorer, "explore", until_told)
-    tasks = [Task([[digit]], 1, 1) for digit in range(8)]
+    tasks = [task([[digit]], 1, 1) for digit in range(8)]
     with closing(side_by_side([explorer] * 2, tasks)) as found:
         next(found)
     assert len(begun) < len(tasks)
