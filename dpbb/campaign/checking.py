@@ -15,7 +15,7 @@ from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
-from dpbb.proof.certificate import Certificate
+from dpbb.proof.certificate import Certificate, check_form
 from dpbb.result import Improvement, Proof, Status, Termination
 from dpbb.solving.resume import strategy_before, totals_of
 
@@ -65,7 +65,7 @@ def _doubt_of_certificate(record: Record, folder: Path) -> str:
         return f"{name} is not there"
     try:
         content = Certificate.read(folder / record.certificate).content
-        checker.checked(content, checker.check_form)
+        checker.checked(content, check_form)
     except (OptionError, checker.Failed, checker.Unchecked) as error:
         return f"{name} is none: {error}"
     digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]

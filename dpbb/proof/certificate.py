@@ -15,6 +15,17 @@ from dpbb.proof import checker
 from dpbb.text.files import whole_file
 
 
+def check_form(content: dict[str, Any]) -> None:
+    """Check the form; of other problems the bound of the root may be all the proof."""
+    if "tree" in content or content["instance"].get("kind") in (None, checker.KIND):
+        checker.check_form(content)
+        return
+    form: dict[str, Any] = dict(checker.RESULT)
+    del form["ub"], form["all_optima"]  # of a tree
+    form = {"format": str, "schema": int, "instance": dict, "result": form}
+    checker.fits(content, form, "it")
+
+
 def books_of_root(instance: dict[str, Any], makespan: int) -> dict[str, Any] | None:
     """Return the tree and the books of an optimum that the bound of the root proves.
 

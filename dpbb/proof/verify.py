@@ -26,7 +26,7 @@ from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
 from dpbb.problems import decoded, encoded, family_of, name_of_bound
 from dpbb.proof import checker
-from dpbb.proof.certificate import Certificate
+from dpbb.proof.certificate import Certificate, check_form
 from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
 from dpbb.proof.finer import Progress, claimed_by, in_parts, least_part
 from dpbb.text.files import alone, check_writable
@@ -206,7 +206,8 @@ def verify(
     seed = secrets.randbelow(2**63) if seed is None else seed
     verdict, step = checker.TOO_LITTLE, FORM
     try:
-        checks.append(Check(step, True, checker.checked(content, _check_form)))
+        checker.checked(content, check_form)
+        checks.append(Check(step, True, f"schema {content['schema']}"))
         at_root = "tree" not in content
         if at_root and finer is not None:
             raise OptionError("finer: expected a certificate with a tree, got none")
@@ -371,18 +372,6 @@ def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> str:
     """Return the name of the CPU engine if it takes the problem."""
     tree = TreeOptions.from_json(content["tree"])
     return "reference" if get_engine("cpu").supports(problem, tree) else "cpu"
-
-
-def _check_form(content: dict[str, Any]) -> str:
-    """Check the form; of other problems the bound of the root may be all the proof."""
-    if "tree" not in content and _known(content)["kind"] != checker.KIND:
-        known = {name: checker.FORM[name] for name in ("format", "schema")}
-        result: dict[str, Any] = dict(checker.RESULT)
-        del result["ub"], result["all_optima"]  # of a tree
-        checker.fits(content, known | {"instance": dict, "result": result}, "it")
-    else:
-        checker.check_form(content)
-    return f"schema {content['schema']}"
 
 
 def _check_instance(content: dict[str, Any], notes: list[str]) -> str:

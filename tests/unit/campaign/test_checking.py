@@ -12,6 +12,7 @@ from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.cli import main
 from dpbb.flowshop.family import read_problem
+from dpbb.options import TreeOptions
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 
@@ -29,7 +30,11 @@ CONTENT = {
     "schema": checker.SCHEMA,
     "instance": PROBLEM.encode() | {"name": "ta001", "digest": PROBLEM.digest},
     "result": {"status": "optimal", "makespan": VALUE, "permutation": [*ORDER]}
-    | {"lower_bound": VALUE},
+    | {"lower_bound": VALUE, "ub": VALUE, "all_optima": False},
+    "tree": TreeOptions().to_json() | {"n_jobs": 20, "trivial_ub": 9999},
+    "totals": {"decomposed": 0, "leaves": 0, "closed": []},
+    "bounds": [],
+    "units": [],
 }
 OTHERS = {
     "other": CONTENT | {"instance": CONTENT["instance"] | {"digest": "f" * 64}},

@@ -180,7 +180,7 @@ def test_of_an_unknown_kind_the_books_alone_are_checked(own):
         (lambda own: own["instance"].update(digest="0"), "it is another one"),
         (lambda own: own["instance"].pop("rows"), "can decode, got KeyError"),
         (lambda own: own["instance"].update(kind=["own-shop"]), "kind of problem"),
-        (lambda own: own["totals"].update(decomposed=0), "the leases have"),
+        (lambda own: own["totals"].update(decomposed=0), "the units have"),
     ],
 )
 def test_every_change_of_it_is_found(change, message, own, known_here):

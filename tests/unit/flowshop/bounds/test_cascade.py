@@ -102,7 +102,8 @@ def test_the_checker_of_one_file_explores_the_same_tree(shop, data):
     best, _ = oracle.best_orders(shop.times)
     expected = naive_tree(shop, tree, best, live=True)
     own = checker.Shop({"times": [list(row) for row in shop.times]})
-    whole = [([()], set())]
+    whole = checker.Part(1)
+    whole.roots = [()]
     found = checker.Tree(own, tree.to_json()).explore(whole, best, 10**6)
     decomposed, leaves, closed = found
     assert (decomposed, leaves) == (len(expected.decomposed), len(expected.leaves))
