@@ -675,6 +675,8 @@ def plus(one, two):
 def check_instance(certificate):
     """Check times, options, schedules and claim; returns the shop."""
     instance, tree = certificate["instance"], certificate["tree"]
+    if (kind := instance.get("kind", KIND)) != KIND:
+        raise Unchecked(f"expected a problem of kind {KIND}, got {kind!a}")
     times, objective = instance["times"], certificate["result"].get("objective")
     expect(objective in ("makespan", None), f"expected a makespan, got {objective!a}")
     ok = {*map(len, times)} == {len(times[0])} != {0}
