@@ -60,7 +60,7 @@ class Slice:
     Parameters
     ----------
     decomposed
-        Nodes decomposed since the last slice, by invariant I4: loading a root adds
+        Nodes decomposed since the last slice, by law 4: loading a root adds
         its owned ancestors (``WorkUnit.owned_ancestors``) at the next slice, less
         those not visited because the path was pruned on the way down. What the
         session exports (``donate``, ``remaining``) is *not* subtracted: whoever

@@ -3,7 +3,7 @@
 A problem that branches on one side only has one child set, and the rule of that side.
 Pure functions of the two arrays of child bounds, the depth and a fixed value. No rule
 may look at the live incumbent: two workers would then number the same leaves
-differently, and an interval would mean two sets of permutations (invariant I1).
+differently, and an interval would mean two sets of permutations (law 1).
 Minimum-minimum: Gmys, Mezmaz, Melab and Tuyttens, EJOR 284(3), 2020; the ties here
 are dpbb's own and part of ``TREE_RULE_VERSION``.
 

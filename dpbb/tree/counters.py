@@ -1,4 +1,4 @@
-"""Exact counts of explored nodes (invariants I4 and I5)."""
+"""Exact counts of explored nodes (laws 4 and 5)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Counters:
     Parameters
     ----------
     decomposed, leaves
-        Nodes by the rules of I4.
+        Nodes by the rules of law 4.
     closed : ndarray of int64, shape (n_jobs + 1,)
         See ``closed_leaves``.
     """
@@ -116,6 +116,6 @@ class Counters:
         return self.plus(other.decomposed, other.leaves, other.closed)
 
     def less_exported(self, *units: WorkUnit) -> Counters:
-        """Without the ancestors that exported roots take along (the z rule of I4)."""
+        """Without the ancestors that exported roots take along (law 4)."""
         taken = sum(unit.owned_ancestors for unit in units)
         return replace(self, decomposed=self.decomposed - taken)

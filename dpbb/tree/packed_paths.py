@@ -31,7 +31,7 @@ def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
     -------
     verdict, row, zeros : int
         FINE, or what is wrong with which row: its order, or a digit of it. Of ordered,
-        disjoint paths also their trailing zeros (invariant I4).
+        disjoint paths also their trailing zeros (law 4).
     """
     depths, shared, tails = paths
     path = np.zeros(n_jobs + 1, np.int64)

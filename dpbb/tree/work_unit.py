@@ -192,7 +192,7 @@ class WorkUnit:
 
     @property
     def owned_ancestors(self) -> int:
-        """Sum over the roots of the trailing zero digits of their paths (I4)."""
+        """Sum over the roots of the trailing zero digits of their paths (law 4)."""
         self.check()
         return self._zeros or 0
 

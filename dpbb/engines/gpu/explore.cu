@@ -762,7 +762,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     }
 #endif
     Node node = node_of(state_of_record(page, slot));
-    // the tree's root is decomposed whatever its bound (architecture I4)
+    // the tree's root is decomposed whatever its bound (law 4)
     const int bound = node_bound(node);
     const bool alive = lane < records && (depth == 0 || bound < ub);
     int n_alive = __popc(__ballot_sync(ALL_LANES, alive));

@@ -3,7 +3,7 @@
 // A record is quads of words: the model's state, mask of the unscheduled jobs,
 // directions (bit d: the job of depth d went to the back), with ONE_SIDE the jobs whose
 // children may be below the upper bound on the side that the last job did not take, path
-// (the digits of architecture I2, one byte or two each). Record s of a page has its q-th
+// (the digits of law 2, one byte or two each). Record s of a page has its q-th
 // quad at word (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
 //
 // The unit includes the model of the problem first (dpbb.engines.gpu.model).

@@ -304,7 +304,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 
     // ---- decompose it -----------------------------------------------------------------
     const Node node = node_of(state);
-    // the tree's root is decomposed whatever its bound (architecture I4)
+    // the tree's root is decomposed whatever its bound (law 4)
     if (depth && node_bound(node) >= ub) {
       if (lane == 0) ++own.closed[depth];
       continue;

@@ -112,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES)
 //
 // One warp makes one page: `count` consecutive rows of equal depth from row `first`.
 // A path that is pruned on the way down closes its root. The host has counted all the
-// ancestors that a root owns (trailing zero digits; architecture I4) when it was loaded:
+// ancestors that a root owns (trailing zero digits; law 4) when it was loaded:
 // those that turn out not to be visited are taken back here.
 // Grid: any; block: WARPS * 32. digits: n_rows * width.
 extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
