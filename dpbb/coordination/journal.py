@@ -96,12 +96,14 @@ class Journal:
             self.bounds.append((ub, permutation))
 
     def ended(self, lease: LeaseRecord, ub: int, *, finished: bool) -> None:
-        """Count a lease that is over, with the run's upper bound now."""
+        """Count a lease that is over, with the run's upper bound now.
+
+        Its own is noted even if it has closed nothing: it may have split the unit's
+        roots, or given some away, above which another upper bound prunes.
+        """
         counts, at = lease.basis.counted, self.listed[lease.unit.id]
         if finished:
             del self.listed[lease.unit.id]
-        elif not counts.closed.any():
-            return  # lost before its first full report: somebody else did it again
         entry = self.units[at]
         first, last = entry.ub or (lease.ub, ub)
         ubs = max(first, lease.ub), min(last, ub)

@@ -84,3 +84,15 @@ def test_what_is_not_listed_counts_in_the_unit_above():
     assert books.units[0].counts == counts[0] + counts[1] + counts[2]
     assert books.units[1].counts == counts[3]
     assert Journal.from_json(50, books.to_json()).to_json() == books.to_json()
+
+
+def test_a_lease_that_closed_nothing_leaves_its_upper_bound():
+    """It may have split the roots that the next one gets."""
+    rng, books = np.random.default_rng(1), Journal(50, bounds=[(3680, None)])
+    unit = noisy_unit(rng, 1, 50, 1, 20)
+    books.made(unit, 0)
+    first, second = noisy_lease(rng, unit, 50), noisy_lease(rng, unit, 50)
+    first.basis.counted, second.ub = Counters.zero(50), 3670
+    books.ended(first, 3670, finished=False)
+    books.ended(second, 3670, finished=True)
+    assert books.units[0].ub == (3680, 3670)
