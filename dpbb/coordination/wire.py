@@ -38,7 +38,7 @@ def decode(kind: type[Message], content: bytes) -> Message:
     """
     try:
         message: Message = _DECODERS[kind].decode(content)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvariantError(f"damaged {kind.__name__}: {error}") from error
     return message
 

@@ -299,7 +299,7 @@ def _times(event: EventRecord, view: RunView) -> str:
 
 
 MOST_ROWS = 100
-"""Devices and incumbents that are listed; the page says how many more there are."""
+"""Devices that are listed; the page says how many more there are."""
 
 TABLE_WIDTH, DEVICE_WIDTH = 24, 28
 """Characters of an instance, and of a seat or its model."""

@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 
@@ -285,46 +285,6 @@ def table(made: Any, rows: Mapping[str, Any]) -> Kind:
 
     given = f"{made.__name__} | Mapping[str, Any]"
     return Kind(allowed, check, parse, "KEY=VALUE", given, rows=rows)
-
-
-def plain(type_: type) -> Kind:
-    """Values of a type of JSON's, as a file has them: any texts, finite numbers."""
-    if type_ is int:
-        return whole(-LARGEST)
-    if type_ is float:
-        return number(least=-LARGEST)
-
-    def check(value: Any, name: str) -> Any:
-        if not isinstance(value, type_):
-            _refuse(name, f"a value of type {type_.__name__}", value)
-        return value
-
-    return Kind(f"a value of type {type_.__name__}", check, check, None, "Any")
-
-
-def record(made: type) -> Kind:
-    """Dataclasses of plain fields, from a list of their values or from an object."""
-    kinds = {field.name: _of_annotation(str(field.type)) for field in fields(made)}
-    allowed = f"the {len(kinds)} values of {made.__name__}"
-
-    def check(value: Any, name: str) -> Any:
-        given = value
-        if isinstance(value, list | tuple) and len(value) == len(kinds):
-            given = dict(zip(kinds, value, strict=True))
-        if not isinstance(given, Mapping) or given.keys() != kinds.keys():
-            _refuse(name, allowed, value)
-        return made(
-            **{one: kinds[one].check(given[one], f"{name}.{one}") for one in kinds}
-        )
-
-    return Kind(allowed, check, check, None, "Any")
-
-
-def _of_annotation(text: str) -> Kind:
-    """Return the kind of a field that is annotated so."""
-    name, _, none = text.partition(" | ")
-    kind = plain({"int": int, "float": float, "str": str}[name])
-    return optional(kind) if none else kind
 
 
 def optional(kind: Kind, default_text: str = "none") -> Kind:

@@ -35,9 +35,6 @@ GRID = "#e3e6e9"
 SMALL, NORMAL = 8.0, 9.0
 """Sizes of text, in points."""
 
-DPI = 120
-"""Of pictures made of pixels."""
-
 TITLE_PAD = 10.0
 """Points between the legend above the axes and the title."""
 

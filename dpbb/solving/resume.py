@@ -182,8 +182,7 @@ def read_saved(
         plan_before(saved, fixed)
     except OptionError as error:
         raise CheckpointError(f"{path}: {error}") from error
-    tuning = changes.get("tuning", {})
-    given = tuning if isinstance(tuning, Tuning) else Tuning(**tuning)
+    given = OPTIONS["tuning"].kind.check(changes.get("tuning", {}), "tuning")
     changed = {**changes, "tuning": fixed.tuning.replace(**given.changed())}
     options = numbered(saved.spec.problem, fixed.replace(**changed))
     if options.workers != 0 and "checkpoint" not in changes:

@@ -103,6 +103,7 @@ def changed(message, *path, value):
     ("path", "value"),
     [
         (("seq",), None),
+        (("lease",), msgspec.Raw(b"\xa2\xff\xfe")),
         (("decomposed",), "many"),
         (("decomposed",), 2**64 - 1.5),
         (("full", "closed"), ["<f8", [1], bytes(8)]),

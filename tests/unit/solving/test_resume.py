@@ -17,7 +17,7 @@ from dpbb.cluster.scheduler.restoring import going_on
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.format import from_bytes, to_bytes
-from dpbb.errors import CheckpointError, InvariantError
+from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.progress import Progress
@@ -192,6 +192,13 @@ def test_a_run_goes_on_in_the_folder_that_it_is_read_from(tmp_path):
         assert options.checkpoint == "other"
         _, options = read_saved(source, None, {"workers": 0})
         assert options.checkpoint is None
+
+
+@pytest.mark.parametrize("tuning", ["balance=steal", None, {"balance": "no"}])
+def test_bad_tuning_of_a_run_that_goes_on_is_refused(tmp_path, tuning):
+    path, _ = foreign(tmp_path / "run")
+    with pytest.raises(OptionError, match="expected"):
+        read_saved(path, None, {"tuning": tuning})
 
 
 def test_a_run_with_checkpoints_goes_on_here(tmp_path):
