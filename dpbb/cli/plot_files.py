@@ -3,7 +3,6 @@
 import argparse
 import csv
 import io
-import json
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from dpbb.text.labels import Names
 
 ALLOWED = (
     "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
-    "--log-json), a checkpoint, or the JSON of dpbb bench multigpu or scale"
+    "--log-json), a checkpoint, or the JSON of dpbb bench multigpu"
 )
 
 MOST_BYTES = 2**30
@@ -82,10 +81,11 @@ def _checkpoint(file: str) -> Plotted:
 
 def _json(text: str, file: str) -> Plotted:
     try:
-        values = [json.loads(text)]
+        values = [msgspec.json.decode(text)]
     except (ValueError, RecursionError):  # perhaps an object a line
         try:
-            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+            lines = filter(str.strip, text.splitlines())
+            values = [msgspec.json.decode(line) for line in lines]
         except (ValueError, RecursionError):
             raise _unknown(file, f"{text[:60]!r}") from None
     shots = [value for value in values if isinstance(value, dict) and "run_id" in value]

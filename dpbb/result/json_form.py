@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -112,12 +111,11 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
 def from_json(text: str) -> Result:
     """Read what ``to_json`` wrote; see ``Result.from_json``."""
     try:
-        values = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DpbbError(f"result: expected JSON, got: {error}") from error
-    try:
-        return _result(msgspec.convert(values, Form))
-    except (msgspec.ValidationError, OptionError, InstanceError) as error:
+        return _result(msgspec.json.decode(text, type=Form))
+    except (
+        *(msgspec.DecodeError, RecursionError, TypeError, UnicodeError),
+        *(OptionError, InstanceError),
+    ) as error:
         raise DpbbError(
             f"result: expected the JSON of a result of schema {SCHEMA}, got: {error}"
         ) from error

@@ -163,7 +163,10 @@ def test_bad_input_is_refused(arguments, message, files, dpbb, monkeypatch):
 
 @pytest.mark.parametrize(
     "content",
-    [b"\x00\xff\x00", b"", b"{", b"[1", b"[" * 99_999, b'{"a": 1}', b"3\n4\n"],
+    [
+        *(b"\x00\xff\x00", b"", b"{", b"[1", b"[" * 99_999, b'{"a": 1}', b"3\n4\n"),
+        b'{"status": "optimal", "seconds": Infinity}',
+    ],
 )
 def test_other_files_are_refused(content, tmp_path):
     (tmp_path / "file").write_bytes(content)

@@ -4,11 +4,11 @@ A file ``owner.json`` names the run and the process that writes here, and when i
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
 those of network file systems are unreliable, and an owner that was killed has to be
 replaced. One whose process is seen to be gone is replaced at once; any other, such as
-one in another container, when it has been silent for so long as
-the setting ``stale`` says: who wants the folder
-watches it for so long, as a job that was killed with its node is tried again on another
-one. An owner that was replaced finds out before it writes; if it was asleep while it
-wrote, its successor, of a later generation, takes the file back.
+one in another container, when it has been silent for as long as ``dpbb.timeouts.stale``
+says: who wants the folder watches it for so long, as a job that was killed with its
+node is tried again on another one. An owner that was replaced finds out before it
+writes; if it was asleep while it wrote, its successor, of a later generation, takes the
+file back.
 """
 
 import json

@@ -113,13 +113,21 @@ def test_json_without_the_schedule_is_equal_but_has_none():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "expected JSON, got"),
+        ("{", "of schema 1, got"),
         ("[]", "of schema 1, got"),
         ('{"schema": 99}', "of schema 1, got: .* 99 - at `.*schema`"),
         ('{"schema": 1}', "missing required field `status`"),
         (UNKNOWN.to_json().replace('"unknown"', '"great"'), "'great' - at `.*status`"),
-        ("[" * 100_000, "expected JSON, got: maximum recursion depth"),
-        (None, "expected JSON, got: the JSON object must be str"),
+        ("[" * 100_000, "of schema 1, got"),
+        (None, "of schema 1, got"),
+        ("\ud800", "of schema 1, got"),
+        *(
+            (
+                OPTIMAL.to_json().replace('"seconds": ', f'"seconds": {number}, "x": '),
+                "of schema 1, got",
+            )
+            for number in ("NaN", "Infinity", "1e999")
+        ),
     ],
 )
 def test_what_is_no_result_is_refused(text, message):
