@@ -99,8 +99,13 @@ def _compile_elsewhere_first(
     lock = Lock()  # Numba's index of a function is not made for two writers
 
     def is_known(signature: Any) -> bool:
+        if signature in kernel.overloads:
+            return True
         key = cache._index_key(signature, kernel.targetctx.codegen())
-        return signature in kernel.overloads or key in cache._cache_file._load_index()
+        try:
+            return key in cache._cache_file._load_index()
+        except Exception:  # noqa: BLE001 (damaged: who compiles makes it anew)
+            return False
 
     def compile_signature(signature: Any) -> Any:
         with lock:

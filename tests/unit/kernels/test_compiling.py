@@ -12,7 +12,8 @@ import numba
 import pytest
 from numba.core.caching import FunctionCache
 
-from dpbb.kernels.compiling import compiled
+from dpbb.kernels import compiling
+from dpbb.kernels.compiling import compiled, entry
 
 
 @pytest.fixture
@@ -22,11 +23,11 @@ def load(tmp_path, monkeypatch):
     source = tmp_path / "module.py"
     source.write_text("def add(a, b):\n    return a + b\n")
 
-    def fresh():
+    def fresh(how=compiled):
         spec = importlib.util.spec_from_file_location("module", source)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return compiled(module.add)
+        return how(module.add)
 
     return fresh
 
@@ -54,6 +55,20 @@ def test_damaged_cache_is_made_anew(load, tmp_path, caplog, suffix, content):
     assert "damaged cache of add: compiled again" in caplog.text
     healed = load()
     assert (healed(1, 2), hits(healed)) == (3, 1)
+
+
+def test_damaged_index_of_an_entry_is_made_anew(load, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(compiling, "compile_elsewhere", lambda *how: asked.append(how))
+    assert load(entry)(1, 2) == 3
+    assert load(entry)(1, 2) == 3
+    assert len(asked) == 1  # the second time it is in the cache
+    (index,) = tmp_path.rglob("*.nbi")
+    index.write_bytes(b"no pickle")
+    assert load(entry)(1, 2) == 3
+    assert len(asked) == 2
+    assert load(entry)(1, 2) == 3
+    assert len(asked) == 2
 
 
 def test_without_a_folder_to_write_to_nothing_is_kept(load, monkeypatch):
