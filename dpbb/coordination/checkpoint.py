@@ -77,7 +77,7 @@ class Checkpoint:
     covered_s
         What was explored until then, in such seconds, is in it, whatever the seat.
     seats
-        Seats that ever leased a unit, with their engine.
+        Seats that ever reported, with their engine.
     error
         Why the run failed; None if it did not.
     journal

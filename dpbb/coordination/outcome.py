@@ -33,7 +33,7 @@ class Outcome:
     trajectory
         Incumbents in the order of discovery.
     seats
-        Seats that ever leased a unit, in the order of their first lease.
+        Seats that ever reported, in the order of their first report.
     optima
         With all optima: those that are held; see ``dpbb.coordination.optima``.
     n_optima
