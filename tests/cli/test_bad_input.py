@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dpbb as package
-from dpbb.errors import ClusterError, EngineUnavailable, InstanceError, OptionError
+from dpbb.errors import ClusterError, InstanceError, OptionError
 
 SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
 
@@ -158,14 +158,13 @@ def test_huge_numbers_of_a_config_are_refused(dpbb, tmp_path, line, message):
 
 
 def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
-    def unavailable(*_):
-        raise EngineUnavailable("engine 'gpu' cannot run this here: no gpu")
-
-    monkeypatch.setattr("dpbb.engines.registry.choose_engine", unavailable)
+    monkeypatch.setattr(
+        "dpbb.engines.gpu.engine.GpuEngine.availability", lambda _: "broken driver"
+    )
     ran = dpbb("solve", "ta001", "--engine", "gpu")
     assert (ran.code, ran.err) == (
         1,
-        "dpbb: error: engine 'gpu' cannot run this here: no gpu\n",
+        "dpbb: error: engine 'gpu' cannot run this here: no gpu: broken driver\n",
     )
 
 

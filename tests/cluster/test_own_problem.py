@@ -100,8 +100,7 @@ def run_dpbb(*arguments):
 
 def test_page_and_list_show_it(problem, capsys):
     pytest.importorskip("bokeh")
-    from dpbb.dashboard.gantt import Gantt
-
+    from dpbb.dashboard.charts import Gantt
     from dpbb.dashboard.look import LIGHT
 
     with (
