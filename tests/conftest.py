@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pytest_timeout import _get_item_settings
 
 # A background job of a shell ignores Ctrl-C, and so would all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -37,6 +38,17 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if any(item.get_closest_marker(name) for name in ("cluster", "browser")):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Limit the time of a test that is run again: its failure ended the limit.
+
+    pytest-timeout takes every failure for the beginning of a debugger's session.
+    """
+    if getattr(item, "execution_count", 1) > 1:
+        settings = _get_item_settings(item)
+        item.ihook.pytest_timeout_set_timer(item=item, settings=settings)
 
 
 def pytest_make_parametrize_id(val):
