@@ -25,7 +25,7 @@ def main() -> int:
     from rich.console import Console
 
     import dpbb
-    from dpbb.progress.live import LivePanel, LiveProgress
+    from dpbb.progress.live import LiveProgress
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instance", default="ta021")
@@ -48,7 +48,7 @@ def main() -> int:
         def update(self, snapshot):  # noqa: ANN001, ANN202
             super().update(snapshot)
             if not self.picture and snapshot.seconds >= options.seconds:
-                console.print(LivePanel(self._view))
+                console.print(self.view)
                 self.picture = console.export_svg(
                     title=f"dpbb solve {options.instance}"
                 )

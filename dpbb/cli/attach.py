@@ -12,7 +12,6 @@ from dpbb.cli.shared import (
     add_on_end,
     add_option,
     stopping,
-    telling,
 )
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import OPTIONS, SolveOptions
@@ -51,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Show progress until the run is over, then its result."""
     from dpbb.coordination.snapshot import RunState
     from dpbb.progress import make_progress, show
+    from dpbb.progress.notices import END, Noticed, facts_of_result, telling
 
     given = "none" if args.quiet else getattr(args, "progress", "auto")
     style = SolveOptions.from_mapping({"progress": given}).progress
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         attached(args, optima_file=args.optima_file) as handle,
         stopping(message) as should_leave,
     ):
-        with closing(told.watching(make_progress(style))) as progress:
+        with closing(Noticed(make_progress(style), told)) as progress:
             should_leave.alert = progress.alert
             if handle.dashboard is not None:
                 progress.note(f"dashboard {handle.dashboard}")
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"run {handle.run_id} goes on", file=sys.stderr)
             return 4 if snapshot.value is None else 3
         result = handle.result()
-        told.ended(result)
+        told.tell(END, facts_of_result(result))
     print(result.to_json() if args.json else result.summary())
     write_certificate(result, args.certificate)
     return EXIT_CODES[result.status]

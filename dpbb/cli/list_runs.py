@@ -62,7 +62,7 @@ def _row(snapshot: Snapshot) -> tuple[str, ...]:
         "-" if snapshot.value is None else str(snapshot.value),
         "-" if snapshot.lower_bound is None else str(snapshot.lower_bound),
         "-" if snapshot.gap is None else f"{snapshot.gap:.2%}",
-        format_count(snapshot.decomposed + snapshot.leaves),
+        format_count(snapshot.nodes),
         str(len(snapshot.seats)),
         clean(snapshot.waits_for),
     )

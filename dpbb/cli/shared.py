@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.output import write_schedule
@@ -26,9 +26,6 @@ from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 from dpbb.result.written import FORMS, check_form
 from dpbb.text.files import check_writable
-
-if TYPE_CHECKING:  # it loads clients of the web
-    from dpbb.progress.notices import Notifier
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -228,21 +225,23 @@ def run_and_show(
     search
         Called with ``progress`` and ``should_stop``; returns the result.
     """
+    from dpbb.progress.notices import END, Noticed, facts_of_result, telling
+
     unwritten = None
     with (
         logging_to_stderr(options.verbosity),
-        telling(getattr(args, "on_end", None)) as told,
+        telling(args.on_end) as told,
         stopping() as asked,
     ):
         from dpbb.solving.arguments import shown_by
 
-        progress = told.watching(shown_by(None, options))
+        progress = Noticed(shown_by(None, options), told)
         asked.alert = progress.alert
         try:
             result = search(progress=progress, should_stop=asked)
         except UnwrittenError as error:
             unwritten, result = error, error.result
-        told.ended(result)
+        told.tell(END, facts_of_result(result))
     try:
         if args.output is not None:
             write_schedule(result, Path(args.output))
@@ -251,43 +250,6 @@ def run_and_show(
     finally:  # what was found is not lost with a full disk
         print(result.to_json() if args.json else result.summary())
     return EXIT_CODES[result.status]
-
-
-class Told:
-    """Tells somebody of the end of what this command does, if anybody is to be told."""
-
-    def __init__(self, notifier: Notifier | None) -> None:
-        self._notifier = notifier
-
-    def watching(self, progress: Progress) -> Progress:
-        """Return a progress that shows the same, and looks whether there are seats."""
-        from dpbb.progress.notices import Noticed
-
-        return progress if self._notifier is None else Noticed(progress, self._notifier)
-
-    def ended(self, result: Result) -> None:
-        """Tell of a result."""
-        from dpbb.progress.notices import END, facts_of_result
-
-        if self._notifier is not None:
-            self._notifier.tell(END, facts_of_result(result))
-
-
-@contextmanager
-def telling(target: str | None) -> Iterator[Told]:
-    """Tell the command or address of ``--on-end``; an error of the block, too."""
-    from dpbb.progress.notices import FAILURE, Notifier
-
-    notifier = None if target is None else Notifier(target)
-    try:
-        yield Told(notifier)
-    except Exception as error:
-        if notifier is not None:
-            notifier.tell(FAILURE, {"state": "failed", "error": str(error)})
-        raise
-    finally:
-        if notifier is not None:
-            notifier.close()
 
 
 def problem_of(

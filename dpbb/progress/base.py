@@ -3,9 +3,44 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from dpbb.coordination.snapshot import EventRecord, Snapshot
+from dpbb.coordination.snapshot import EventRecord, RunState, Snapshot
 from dpbb.result import Improvement, Result
+
+NO_RUN = "none"
+"""Stands for the id of a run before there is one, or where heuristics proved all."""
+
+STARTING = Snapshot(
+    run_id=NO_RUN,
+    instance="",
+    state=RunState.RUNNING,
+    seconds=0.0,
+    value=None,
+    permutation=None,
+    ub=0,
+    lower_bound=None,
+    gap=None,
+    nodes_per_second=0.0,
+    explored=0.0,
+    waiting=0,
+    leased=0,
+    open_roots=0,
+)
+"""The state of a solve that has opened no run."""
+
+
+def found(state: Snapshot, seconds: float, value: int, bound: int) -> Snapshot:
+    """Return the state of a starting solve with an incumbent of its heuristics."""
+    known = min(bound, value)
+    return replace(
+        state,
+        seconds=seconds,
+        value=value,
+        ub=value,
+        lower_bound=known,
+        gap=(value - known) / max(value, 1),
+    )
 
 
 class Progress:

@@ -1,12 +1,11 @@
 """Progress as JSON, for programs: one snapshot a line."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import TextIO
 
 from dpbb.coordination.snapshot import EventRecord, RunState, Snapshot
-from dpbb.progress.base import News, Progress
+from dpbb.progress.base import STARTING, News, Progress, found
 from dpbb.result import Result, Status
 from dpbb.text.json_text import json_text
 
@@ -25,7 +24,6 @@ class JsonLines(Progress):
     offset_s: float = 0.0
     _due_s: float = 0.0
     _shown: Snapshot | None = None
-    _found: bool = False
     _news: News = field(default_factory=News)
     _began: float = field(default_factory=time.monotonic)
 
@@ -40,24 +38,12 @@ class JsonLines(Progress):
         """Write a snapshot of no run that says what is waited for."""
         if self._news.waits(text):
             seconds = time.monotonic() - self._began
-            self._line(replace(_NOTHING, seconds=seconds, waits_for=text))
+            self._line(replace(STARTING, seconds=seconds, waits_for=text))
 
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Write a snapshot of no run with a schedule that a heuristic found."""
         if self._news.seen(value):
-            known = min(bound, value)
-            gap = (value - known) / max(value, 1)
-            self._found = True
-            self._line(
-                replace(
-                    _NOTHING,
-                    seconds=seconds,
-                    value=value,
-                    ub=value,
-                    lower_bound=known,
-                    gap=gap,
-                )
-            )
+            self._line(found(STARTING, seconds, value, bound))
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last snapshot of a run, if it is not written yet."""
@@ -65,34 +51,31 @@ class JsonLines(Progress):
             self._write(snapshot)
 
     def done(self, result: Result) -> None:
-        """Write what there was if no run was opened: its incumbents, and the end."""
+        """Write the end of a solve that opened no run."""
         if self._shown is None:
-            last = list(snapshots_without_run(result))
-            for snapshot in last[-1:] if self._found else last:
-                self._write(snapshot)
+            self._write(_without_run(result))
 
     def _write(self, snapshot: Snapshot) -> None:
         self._shown = snapshot
         self._due_s = snapshot.seconds + self.interval_s
         since = self.offset_s
+        steps = [
+            replace(step, seconds=since + step.seconds) for step in snapshot.trajectory
+        ]
+        events = [
+            replace(
+                event,
+                seconds=since + event.seconds,
+                first_s=None if event.first_s is None else since + event.first_s,
+            )
+            for event in snapshot.events
+        ]
         self._line(
             replace(
                 snapshot,
                 seconds=since + snapshot.seconds,
-                trajectory=tuple(
-                    replace(step, seconds=since + step.seconds)
-                    for step in snapshot.trajectory
-                ),
-                events=tuple(
-                    replace(
-                        event,
-                        seconds=since + event.seconds,
-                        first_s=None
-                        if event.first_s is None
-                        else since + event.first_s,
-                    )
-                    for event in snapshot.events
-                ),
+                trajectory=tuple(steps),
+                events=tuple(events),
             )
         )
 
@@ -101,40 +84,12 @@ class JsonLines(Progress):
         self.stream.flush()
 
 
-NO_RUN = "none"
-"""Stands for the id of a run where the heuristics proved all."""
-
-
-_NOTHING = Snapshot(
-    run_id=NO_RUN,
-    instance="",
-    state=RunState.RUNNING,
-    seconds=0.0,
-    value=None,
-    permutation=None,
-    ub=0,
-    lower_bound=None,
-    gap=None,
-    decomposed=0,
-    leaves=0,
-    nodes_per_second=0.0,
-    explored=0.0,
-    waiting=0,
-    leased=0,
-    open_roots=0,
-    donations=0,
-    requeues=0,
-)
-
-
-def snapshots_without_run(result: Result) -> Iterator[Snapshot]:
-    """Yield snapshots of a solve that was over before any tree was explored.
-
-    One for every incumbent, and the last state.
-    """
+def _without_run(result: Result) -> Snapshot:
+    """Return the last state of a solve that was over before a tree was explored."""
     value = result.makespan
-    last = replace(
-        _NOTHING,
+    end = f"finished: {result.termination}, no tree was explored"
+    return replace(
+        STARTING,
         instance=result.instance,
         state=RunState.FINISHED,
         seconds=result.seconds,
@@ -145,32 +100,9 @@ def snapshots_without_run(result: Result) -> Iterator[Snapshot]:
         gap=result.gap,
         explored=float(result.status is Status.OPTIMAL),
         trajectory=result.trajectory,
-        events=(
-            EventRecord(
-                result.seconds,
-                "end",
-                f"finished: {result.termination}, no tree was explored",
-            ),
-        ),
+        events=(EventRecord(result.seconds, "end", end),),
         termination=str(result.termination),
     )
-    for count, step in enumerate(result.trajectory, 1):
-        known = min(result.lower_bound, step.value)
-        yield replace(
-            last,
-            state=RunState.RUNNING,
-            seconds=step.seconds,
-            value=step.value,
-            permutation=None if count < len(result.trajectory) else result.permutation,
-            ub=step.value,
-            lower_bound=known,
-            gap=(step.value - known) / max(step.value, 1),
-            explored=0.0,
-            trajectory=result.trajectory[:count],
-            events=(),
-            termination=None,
-        )
-    yield last
 
 
 def snapshot_json(snapshot: Snapshot) -> str:

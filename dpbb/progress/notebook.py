@@ -5,21 +5,21 @@ protocol, which IPython sends when a display has an id.
 """
 
 import time
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.progress.base import Progress
-from dpbb.progress.rows import format_row
-from dpbb.progress.text import format_best, format_count, format_seconds, format_share
+from dpbb.progress.base import NO_RUN, STARTING, Progress, found
+from dpbb.progress.text import format_seconds, format_share
 from dpbb.progress.words import (
-    UPPER_BOUND,
-    ends_text,
+    checkpoint_text,
+    facts,
     goes_on,
-    left_text,
+    left_and_end,
     shares_text,
     state_kind,
     state_word,
+    troubles,
 )
 from dpbb.result import Result
 from dpbb.text import markup
@@ -38,12 +38,8 @@ class NotebookProgress(Progress):
     def __init__(self) -> None:
         self._handle: Any = None
         self._updated = float("-inf")
-        self._value: int | None = None
-        self._bound: int | None = None
         self._dashboard: str | None = None
-        self._waits_for = ""
-        self._last: Snapshot | None = None
-        self._shown: Snapshot | None = None
+        self._last = self._shown = STARTING
         self._result: Result | None = None
         self._events = _events_of_the_shell()
         if self._events is not None:
@@ -54,28 +50,31 @@ class NotebookProgress(Progress):
         place, _, address = text.partition(" ")
         if place == "dashboard":
             self._dashboard = address
-        self._start()
+        self.update(self._last)
 
     def waiting(self, text: str) -> None:
-        """Show what is waited for."""
-        self._waits_for, self._updated = text, float("-inf")
-        self._start()
+        """Show what is waited for, at once."""
+        self.finish(replace(self._last, waits_for=text))
 
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Show an incumbent of the heuristics."""
-        self._value, self._bound = value, bound
-        self._start()
+        self.update(found(self._last, seconds, value, bound))
 
     def update(self, snapshot: Snapshot) -> None:
         """Show the state of the run, twice a second at most."""
         self._last = snapshot
         if time.monotonic() - self._updated >= PAUSE_S:
-            self._show_last()
+            self.finish(snapshot)
 
     def finish(self, snapshot: Snapshot) -> None:
         """Show the last state of the run."""
-        self._last = snapshot
-        self._show_last()
+        self._last = self._shown = snapshot
+        page = snapshot_html(
+            snapshot, dashboard=self._dashboard, offset_s=self.offset_s
+        )
+        words = [_title(snapshot, self.offset_s)]
+        words += [f"{name} {value}" for name, value in _facts(snapshot)]
+        self._show(page, ", ".join(words))
 
     def done(self, result: Result) -> None:
         """Show the result instead."""
@@ -84,8 +83,8 @@ class NotebookProgress(Progress):
 
     def close(self) -> None:
         """Show the last state that was seen, if the result has not come."""
-        if self._shown is not self._last:
-            self._show_last()
+        if self._shown is not self._last and self._result is None:
+            self.finish(self._last)
 
     def _cell_ended(self, cell: Any) -> None:  # IPython's
         """Leave a result that is the value of the cell to the notebook.
@@ -96,22 +95,6 @@ class NotebookProgress(Progress):
         value = getattr(cell, "result", None)
         if isinstance(value, Result) and value == self._result:
             self._show("", "")
-
-    def _start(self) -> None:
-        if time.monotonic() - self._updated >= PAUSE_S:
-            page = start_html(
-                self._value, self._bound, self._dashboard, self._waits_for
-            )
-            waits = f": waiting: {self._waits_for}" if self._waits_for else ""
-            self._show(page, f"dpbb is starting{waits}")
-
-    def _show_last(self) -> None:
-        snapshot = self._shown = self._last
-        if snapshot is not None:
-            page = snapshot_html(
-                snapshot, dashboard=self._dashboard, offset_s=self.offset_s
-            )
-            self._show(page, format_row(snapshot, offset_s=self.offset_s))
 
     def _show(self, page: str, text: str) -> None:
         import IPython.display as ipython  # untyped functions
@@ -143,73 +126,38 @@ def snapshot_html(
     offset_s
         Seconds from the start of the solve to the opening of the run.
     """
-    legend = markup.legend(
-        [
-            ("finished", f"{format_share(snapshot.explored)} of n! explored"),
-            (
-                "leased",
-                f"{snapshot.leased:,} unit{'s' * (snapshot.leased != 1)} in work",
-            ),
-            ("waiting", f"{snapshot.waiting:,} waiting"),
-        ]
-    )
-    facts = [*_facts(snapshot)]
+    rows: list[tuple[str, object]] = [*_facts(snapshot)]
     if dashboard:
-        facts.append(("dashboard", markup.link(dashboard)))
-    elapsed = format_seconds(snapshot.seconds + offset_s)
-    return markup.card(
-        snapshot.instance,
-        f"run {snapshot.run_id}, {state_word(snapshot)}, {elapsed}",
-        [markup.table(facts), markup.strip(snapshot.spans), legend],
-        color=_color(snapshot),
-    )
-
-
-def _color(snapshot: Snapshot) -> str:
+        rows.append(("dashboard", markup.link(dashboard)))
+    parts = [markup.table(rows)]
+    if snapshot.run_id != NO_RUN:
+        share = f"{format_share(snapshot.explored)} of n! explored"
+        names = [("finished", share), ("leased", "in work"), ("waiting", "waiting")]
+        parts += [markup.strip(snapshot.spans), markup.legend(names)]
+    color = markup.GOOD if state_kind(snapshot) == "proved" else markup.GOING
     if snapshot.error is not None or snapshot.state is RunState.FAILED:
-        return markup.BAD
-    return markup.GOOD if state_kind(snapshot) == "proved" else markup.GOING
+        color = markup.BAD
+    label = _title(snapshot, offset_s)
+    if snapshot.run_id != NO_RUN:
+        label = f"run {snapshot.run_id}, {label}"
+    return markup.card(snapshot.instance or "dpbb", label, parts, color=color)
 
 
-def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
-    yield "best", format_best(snapshot)
-    if snapshot.value is not None and snapshot.ub != snapshot.value:
-        yield UPPER_BOUND, f"{snapshot.ub:,}"
-    if snapshot.lower_bound is not None:
-        gap = "" if snapshot.gap is None else f", gap {snapshot.gap:.2%}"
-        yield "lower bound", f"{snapshot.lower_bound:,}{gap}"
-    nodes = format_count(snapshot.decomposed + snapshot.leaves)
-    yield "nodes", f"{nodes}, {format_count(snapshot.nodes_per_second)} a second"
-    if goes_on(snapshot):
-        ends = ends_text(snapshot)
-        yield "left", left_text(snapshot) + (f", done {ends}" if ends else "")
-    busy = sum(seat.busy for seat in snapshot.seats)
-    yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy"
+def _title(snapshot: Snapshot, offset_s: float) -> str:
+    if snapshot.run_id == NO_RUN:
+        return state_word(snapshot)
+    return f"{state_word(snapshot)}, {format_seconds(snapshot.seconds + offset_s)}"
+
+
+def _facts(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Return all facts of a snapshot, each with a name."""
+    rows = [*facts(snapshot)]
+    if goes_on(snapshot) and snapshot.run_id != NO_RUN:
+        rows.append(("left", left_and_end(snapshot)))
+    if snapshot.checkpoint is not None:
+        rows.append(
+            ("checkpoint", checkpoint_text(snapshot.checkpoint, snapshot.seconds))
+        )
     if shares_text(snapshot):
-        yield "turns", shares_text(snapshot)
-    if snapshot.waits_for:
-        yield "waiting", snapshot.waits_for
-    checkpoint = snapshot.checkpoint
-    if checkpoint is not None and checkpoint.last_s is not None:
-        age = format_seconds(max(0.0, snapshot.seconds - checkpoint.last_s))
-        risk = format_seconds(checkpoint.at_risk_s)
-        yield "checkpoint", f"{age} old, work of {risk} at risk, {checkpoint.url}"
-    if snapshot.error is not None:
-        yield "error", snapshot.error
-
-
-def start_html(
-    value: int | None,
-    bound: int | None,
-    dashboard: str | None = None,
-    waits_for: str = "",
-) -> str:
-    """Return what is known before there is a run."""
-    facts = {
-        "best": None if value is None else f"{value:,}",
-        "lower bound": None if bound is None else f"{bound:,}",
-        "waiting": waits_for,
-        "dashboard": markup.link(dashboard) if dashboard else None,
-    }
-    known = [(name, fact) for name, fact in facts.items() if fact]
-    return markup.card("dpbb", "starting", [markup.table(known)])
+        rows.append(("turns", shares_text(snapshot)))
+    return rows + [("trouble", text) for text in troubles(snapshot)]

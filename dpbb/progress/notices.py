@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import threading
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,6 +34,9 @@ PATIENCE_S = 30.0
 _OF_SHELL = re.compile(r"""[|<>&;`]|\d>|[^'"]*\$""")
 """How words begin that only a shell understands."""
 
+FAILURES = (OSError, ValueError, HTTPException, subprocess.SubprocessError)
+"""Of commands and of servers."""
+
 END, FAILURE, NO_SEATS = "end", "failure", "no-seats"
 
 
@@ -43,25 +48,43 @@ class Notifier:
     standard input, an address (``http://`` or ``https://``) gets the object by POST. No
     shell reads any of it: pipes and redirections need ``sh -c '...'``.
 
-    ``target``: the command, quoted as for a shell, or the address.
+    ``target``: the command, quoted as for a shell, or the address; None: nobody.
 
     OptionError: it is neither, there is no such command, or it is meant for a shell.
     """
 
-    def __init__(self, target: str) -> None:
-        self._url = target if re.match("https?://", target, re.IGNORECASE) else None
-        self._command = [] if self._url else _command_of(target)
-        if self._url is not None and not _host_of(self._url):
-            raise OptionError(f"on-end: expected a host in the address, got {target!r}")
+    def __init__(self, target: str | None) -> None:
+        self._url = self._command = None
+        if target is not None and re.match("https?://", target, re.IGNORECASE):
+            self._url = _checked_url(target)
+        elif target is not None:
+            self._command = _command_of(target)
         self._told: list[threading.Thread] = []
+        self._without_seats: set[str] = set()
 
     def tell(self, event: str, facts: dict[str, Any]) -> None:
         """Tell it in a thread; what goes wrong is logged, and changes nothing."""
+        if self._url is None and self._command is None:
+            return
         thread = threading.Thread(
             target=self._tell, args=(event, facts), name="dpbb-notice", daemon=True
         )
         self._told = [one for one in self._told if one.is_alive()] + [thread]
         thread.start()
+
+    def look(self, snapshot: Snapshot) -> None:
+        """Tell it when a run has had no seat for a while; once each time."""
+        run = str(snapshot.run_id)
+        lacking = not snapshot.seats and not snapshot.shares_with
+        if not (lacking and snapshot.waits_for and goes_on(snapshot)):
+            self.seated(run)
+        elif run not in self._without_seats:
+            self._without_seats.add(run)
+            self.tell(NO_SEATS, facts_of(snapshot))
+
+    def seated(self, run: str) -> None:
+        """Take note that a run has seats, or needs none."""
+        self._without_seats.discard(run)
 
     def close(self) -> None:
         """Wait until all has been told, or its time is over."""
@@ -69,36 +92,46 @@ class Notifier:
             thread.join(PATIENCE_S)
 
     def _tell(self, event: str, facts: dict[str, Any]) -> None:
-        body = json.dumps({"event": event, **facts}).encode()
+        told = {"event": event, **facts}
+        body = json.dumps(told).encode()
         try:
-            if self._url is not None:
+            if self._command is not None:
+                _run(self._command, body, told)
+            elif self._url is not None:
                 request = urllib.request.Request(  # noqa: S310 (as it was checked)
                     self._url, body, {"Content-Type": "application/json"}
                 )
                 urllib.request.urlopen(request, timeout=PATIENCE_S).close()  # noqa: S310
-                return
-            names = {"event": event, **facts}
-            said = {
-                f"DPBB_{key.upper()}": str(names[key])
-                for key in ("event", "run", "instance", "state", "value")
-                if names.get(key) is not None
-            }
-            subprocess.run(  # noqa: S603 (the user's own command)
-                self._command,
-                input=body,
-                env={**os.environ, **said},
-                stdout=subprocess.DEVNULL,
-                timeout=PATIENCE_S,
-                check=True,
-            )
-        except (
-            OSError,
-            ValueError,
-            HTTPException,
-            subprocess.SubprocessError,
-        ) as error:
+        except FAILURES as error:
             what = str(error) or type(error).__name__
             logger.warning("on-end: %s could not be told: %s", event, what)
+
+
+@contextmanager
+def telling(target: str | None) -> Iterator[Notifier]:
+    """Yield who is told; an error of the block is told, too."""
+    notifier = Notifier(target)
+    try:
+        yield notifier
+    except Exception as error:
+        notifier.tell(FAILURE, {"state": "failed", "error": str(error)})
+        raise
+    finally:
+        notifier.close()
+
+
+def _run(command: list[str], body: bytes, told: dict[str, Any]) -> None:
+    names = ("event", "run", "instance", "state", "value")
+    known = {name: told[name] for name in names if told.get(name) is not None}
+    said = {f"DPBB_{name.upper()}": str(value) for name, value in known.items()}
+    subprocess.run(  # noqa: S603 (the user's own command)
+        command,
+        input=body,
+        env={**os.environ, **said},
+        stdout=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+        check=True,
+    )
 
 
 def _command_of(target: str) -> list[str]:
@@ -126,11 +159,15 @@ def _command_of(target: str) -> list[str]:
     return words
 
 
-def _host_of(url: str) -> str | None:
+def _checked_url(url: str) -> str:
+    """Return an address that has a host; else OptionError."""
     try:
-        return urlsplit(url).hostname
+        host = urlsplit(url).hostname
     except ValueError:
-        return None
+        host = None
+    if not host:
+        raise OptionError(f"on-end: expected a host in the address, got {url!r}")
+    return url
 
 
 def facts_of(snapshot: Snapshot) -> dict[str, Any]:
@@ -142,7 +179,7 @@ def facts_of(snapshot: Snapshot) -> dict[str, Any]:
         "value": snapshot.value,
         "lower_bound": snapshot.lower_bound,
         "seconds": round(snapshot.seconds, 3),
-        "nodes": snapshot.decomposed + snapshot.leaves,
+        "nodes": snapshot.nodes,
         "error": snapshot.error,
         "waits_for": snapshot.waits_for,
     }
@@ -156,43 +193,21 @@ def facts_of_result(result: Result) -> dict[str, Any]:
         "value": result.makespan,
         "lower_bound": result.lower_bound,
         "seconds": round(result.seconds, 3),
-        "nodes": result.decomposed + result.leaves,
+        "nodes": result.nodes,
     }
-
-
-class Wants:
-    """Which runs have no seats, and were not told of yet."""
-
-    def __init__(self, notifier: Notifier) -> None:
-        self._notifier = notifier
-        self._told: set[str] = set()
-
-    def look(self, snapshot: Snapshot) -> None:
-        """Tell it when a run has had no seat for a while; once each time."""
-        run = str(snapshot.run_id)
-        lacking = not snapshot.seats and not snapshot.shares_with
-        if not (lacking and snapshot.waits_for and goes_on(snapshot)):
-            self.seated(run)
-        elif run not in self._told:
-            self._told.add(run)
-            self._notifier.tell(NO_SEATS, facts_of(snapshot))
-
-    def seated(self, run: str) -> None:
-        """Take note that a run has seats, or needs none."""
-        self._told.discard(run)
 
 
 class Noticed(Progress):
     """Shows a run as another progress does, and tells when it has no seats."""
 
     def __init__(self, inner: Progress, notifier: Notifier) -> None:
-        self._inner, self._wants = inner, Wants(notifier)
+        self._inner, self._notifier = inner, notifier
         for name in ("note", "waiting", "incumbent", "done", "alert", "close"):
             setattr(self, name, getattr(inner, name))
 
     def update(self, snapshot: Snapshot) -> None:
         """Look whether there are seats, and pass it on."""
-        self._wants.look(snapshot)
+        self._notifier.look(snapshot)
         self._inner.offset_s = self.offset_s
         self._inner.update(snapshot)
 

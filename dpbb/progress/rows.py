@@ -1,5 +1,6 @@
 """Progress as aligned rows, as the logs of MIP solvers have them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -93,7 +94,7 @@ def format_row(
     cells = {
         "Time": format_seconds(snapshot.seconds + offset_s),
         "Explored": format_share(snapshot.explored),
-        "Nodes": format_count(snapshot.decomposed + snapshot.leaves),
+        "Nodes": format_count(snapshot.nodes),
         "Node/s": format_count(snapshot.nodes_per_second) + "/s",
         "Units": str(snapshot.waiting + snapshot.leased),
         "Seats": str(len(snapshot.seats)),
@@ -141,13 +142,41 @@ def mark_of(step: Improvement | None = None) -> str:
     return "H" if step is None or step.method != TREE else "*"
 
 
-class Rows(Progress):
-    """Rows of incumbents and lines of trouble, wherever they are written."""
+TROUBLED, HEADING = "yellow", "bold"
+"""Styles of lines that are no rows."""
 
-    def __init__(self) -> None:
+
+class ProgressPrinter(Progress):
+    """Writes rows to a stream: one for every new incumbent, and one now and then.
+
+    Parameters
+    ----------
+    stream
+        Where to write.
+    interval_s
+        Least seconds between rows that are not about a new incumbent; infinite: there
+        are no such rows.
+    width
+        Columns that the terminal has; None: no limit.
+    """
+
+    def __init__(
+        self, stream: TextIO, interval_s: float = 1.0, width: int | None = None
+    ) -> None:
+        self._stream, self._interval_s, self._width = stream, interval_s, width
         self._news = News()
         self._rows = 0
+        self._due_s = 0.0 if interval_s < math.inf else math.inf
         self._shown: Snapshot | None = None
+
+    def note(self, text: str) -> None:
+        """Write a line for people."""
+        self._write(text)
+
+    def waiting(self, text: str) -> None:
+        """Write what is waited for, once."""
+        if self._news.waits(text):
+            self._write(f"waiting: {clean(text)}")
 
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Write the row of an incumbent that a heuristic found before the run."""
@@ -164,7 +193,7 @@ class Rows(Progress):
         for event in self._news.told(snapshot):
             self._write(format_event(event, offset_s=self.offset_s), TROUBLED)
         self._waits(snapshot)
-        if new or self._is_due(snapshot):
+        if new or snapshot.seconds >= self._due_s:
             self._show(snapshot, mark_of(*snapshot.trajectory[-1:]) if new else " ")
 
     def finish(self, snapshot: Snapshot) -> None:
@@ -173,14 +202,14 @@ class Rows(Progress):
             self._show(snapshot, " ")
 
     def _waits(self, snapshot: Snapshot) -> None:
-        """Say what the run waits for, if that has no other place."""
-
-    def _is_due(self, snapshot: Snapshot) -> bool:
-        """Whether a row is due, also without a new incumbent."""
-        return False
+        if self._news.waits(snapshot.waits_for):
+            at = format_seconds(snapshot.seconds + self.offset_s)
+            self._write(f" {at:>7} waiting: {clean(snapshot.waits_for)}")
 
     def _show(self, snapshot: Snapshot, mark: str) -> None:
         self._shown = snapshot
+        pause = max(self._interval_s, snapshot.seconds / ROWS_AN_AGE)
+        self._due_s = snapshot.seconds + pause
         offset_s, columns = self.offset_s, self._columns()
         self._row(format_row(snapshot, mark=mark, offset_s=offset_s, columns=columns))
 
@@ -192,69 +221,9 @@ class Rows(Progress):
 
     def _columns(self) -> tuple[Column, ...]:
         """Return what there is room for."""
-        raise NotImplementedError
+        return fitting(self._width)
 
     def _write(self, line: str, style: str = "") -> None:
         """Write a line; ``style`` says what it is where there are colors."""
-        raise NotImplementedError
-
-
-TROUBLED, HEADING = "yellow", "bold"
-"""Styles of lines that are no rows."""
-
-
-class ProgressPrinter(Rows):
-    """Writes rows to a stream: one for every new incumbent, and one now and then.
-
-    Parameters
-    ----------
-    stream
-        Where to write; None writes nothing.
-    interval_s
-        Least seconds between rows that are not about a new incumbent.
-    width
-        Columns that the terminal has; None: no limit.
-    """
-
-    def __init__(
-        self,
-        stream: TextIO | None,
-        interval_s: float = 1.0,
-        *,
-        offset_s: float = 0.0,
-        width: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.stream, self.interval_s = stream, interval_s
-        self.offset_s, self.width = offset_s, width
-        self._due_s = 0.0
-
-    def _columns(self) -> tuple[Column, ...]:
-        return fitting(self.width)
-
-    def note(self, text: str) -> None:
-        """Write a line for people."""
-        self._write(text)
-
-    def waiting(self, text: str) -> None:
-        """Write what is waited for, once."""
-        if self._news.waits(text):
-            self._write(f"waiting: {clean(text)}")
-
-    def _waits(self, snapshot: Snapshot) -> None:
-        if self._news.waits(snapshot.waits_for):
-            at = format_seconds(snapshot.seconds + self.offset_s)
-            self._write(f" {at:>7} waiting: {clean(snapshot.waits_for)}")
-
-    def _is_due(self, snapshot: Snapshot) -> bool:
-        return snapshot.seconds >= self._due_s
-
-    def _show(self, snapshot: Snapshot, mark: str) -> None:
-        pause = max(self.interval_s, snapshot.seconds / ROWS_AN_AGE)
-        self._due_s = snapshot.seconds + pause
-        super()._show(snapshot, mark)
-
-    def _write(self, line: str, style: str = "") -> None:
-        if self.stream is not None:
-            self.stream.write(line + "\n")
-            self.stream.flush()
+        self._stream.write(line + "\n")
+        self._stream.flush()

@@ -2,20 +2,7 @@
 
 import math
 
-from dpbb.coordination.snapshot import Snapshot
-
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
-
-
-def format_best(snapshot: Snapshot) -> str:
-    """Return the incumbent's value, or why there is none."""
-    if snapshot.value is not None:
-        return f"{snapshot.value:,}"
-    below = f"below {snapshot.ub:,}"
-    if snapshot.exhausted:
-        return f"there is none {below}"
-    over = snapshot.termination is not None
-    return f"none found {below}" if over else f"none yet {below}"
 
 
 def format_count(number: float) -> str:

@@ -1,11 +1,12 @@
-"""What people are told of a run: its state, what is left of it, and what is wrong."""
+"""What people are told of a run, in every view: facts, what is left, what is wrong."""
 
 import math
 import time
 from collections.abc import Iterator, Sequence
 
-from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.progress.text import format_seconds
+from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
+from dpbb.progress.base import NO_RUN
+from dpbb.progress.text import format_count, format_seconds
 from dpbb.result import Termination
 
 UPPER_BOUND = "upper bound"
@@ -41,6 +42,8 @@ def state_kind(snapshot: Snapshot) -> str:
 
 def state_word(snapshot: Snapshot) -> str:
     """Return where the run is in its life, such as ``optimal, proved``."""
+    if snapshot.run_id == NO_RUN:
+        return "starting"
     kind = state_kind(snapshot)
     if kind == "limit":
         return _LIMITS[Termination(snapshot.termination or "")]
@@ -50,6 +53,43 @@ def state_word(snapshot: Snapshot) -> str:
     if value is not None and value == bound:
         return "optimal, proved"
     return f"nothing below {snapshot.ub:,}, proved"
+
+
+def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a run: names, and values of a few words."""
+    yield "best", _best(snapshot)
+    if snapshot.value is not None and snapshot.ub != snapshot.value:
+        yield UPPER_BOUND, f"{snapshot.ub:,}"
+    gap = "" if snapshot.gap is None else f"  gap {snapshot.gap:.2%}"
+    bound = "-" if snapshot.lower_bound is None else f"{snapshot.lower_bound:,}"
+    yield "lower bound", bound + gap
+    if snapshot.run_id == NO_RUN:
+        return
+    yield "nodes", format_count(snapshot.nodes)
+    yield "speed", f"{format_count(snapshot.nodes_per_second)} nodes/s"
+    busy = sum(seat.busy for seat in snapshot.seats)
+    lost = f"  {snapshot.seats_lost:,} lost" if snapshot.seats_lost else ""
+    yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
+    yield "units", f"{snapshot.leased:,} in work  {snapshot.waiting:,} waiting"
+
+
+def _best(snapshot: Snapshot) -> str:
+    """Return the incumbent's value, or why there is none."""
+    if snapshot.value is not None:
+        return f"{snapshot.value:,}"
+    below = f" below {snapshot.ub:,}" if snapshot.ub else ""
+    if snapshot.exhausted:
+        return f"there is none{below}"
+    over = snapshot.termination is not None
+    return f"none found{below}" if over else f"none yet{below}"
+
+
+def checkpoint_text(saved: CheckpointSnapshot, now: float) -> str:
+    """Say how old the last checkpoint is, and where; ``now``: seconds of the run."""
+    if saved.last_s is None:
+        return f"none yet, {saved.url}"
+    age = format_seconds(max(0.0, now - saved.last_s))
+    return f"{age} old, at risk {format_seconds(saved.at_risk_s)}, {saved.url}"
 
 
 def shares_text(snapshot: Snapshot) -> str:
@@ -77,6 +117,12 @@ def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
     if brief or text.startswith("more than"):
         return text
     return f"about {text}{', rough' * is_rough(snapshot.left_s)}"
+
+
+def left_and_end(snapshot: Snapshot) -> str:
+    """Say what is left, and when that is over by the clock."""
+    ends = ends_text(snapshot)
+    return left_text(snapshot) + (f"; done {ends}" if ends else "")
 
 
 def is_rough(span: Sequence[float]) -> bool:

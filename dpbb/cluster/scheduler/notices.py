@@ -9,7 +9,7 @@ import dask.config
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import OptionError
-from dpbb.progress.notices import END, FAILURE, Notifier, Wants, facts_of
+from dpbb.progress.notices import END, FAILURE, Notifier, facts_of
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,6 @@ class Notices:
                 self._notifier = Notifier(str(target))
             except OptionError as error:
                 logger.error("%s: %s", CONFIG, error)
-        self._wants = None if self._notifier is None else Wants(self._notifier)
 
     def changed(self, run_id: Any) -> None:
         """Tell of the end of a run, if that is what happened to it."""
@@ -41,11 +40,11 @@ class Notices:
 
     def tick(self) -> None:
         """Look for runs without seats."""
-        if self._wants is None:
+        if self._notifier is None:
             return
         now = time.monotonic()
         for run in self._hub.runs.values():
             if run.waits_for and not run.seats:
-                self._wants.look(run.snapshot(now))
+                self._notifier.look(run.snapshot(now))
             elif run.seats:
-                self._wants.seated(run.id)
+                self._notifier.seated(run.id)

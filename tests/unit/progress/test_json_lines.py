@@ -47,8 +47,11 @@ def test_a_line_at_intervals_and_for_every_incumbent():
 
 def test_a_solve_without_a_tree_has_its_incumbents_and_its_end():
     stream = io.StringIO()
+    progress = JsonLines(stream)
     found = result(lower_bound=result().makespan, status=Status.OPTIMAL)
-    JsonLines(stream).done(found)
+    for step in found.trajectory:
+        progress.incumbent(step.seconds, step.value, found.lower_bound)
+    progress.done(found)
     rows = read(stream)
     values = [step.value for step in found.trajectory]
     assert [row["value"] for row in rows] == [*values, found.makespan]
@@ -57,6 +60,7 @@ def test_a_solve_without_a_tree_has_its_incumbents_and_its_end():
     assert all(row["run_id"] == "none" for row in rows)
     assert [row["explored"] for row in rows] == [0, 0, 0, 1]
     assert rows[-1]["gap"] == 0
+    assert len(rows[-1]["trajectory"]) == 3
     assert "no tree was explored" in rows[-1]["events"][0]["text"]
 
 

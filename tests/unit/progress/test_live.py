@@ -10,29 +10,17 @@ import pytest
 from rich.console import Console
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
-from dpbb.progress.live import (
-    FINISHED,
-    LEASED,
-    SILENT_S,
-    WAITING,
-    LivePanel,
-    LiveProgress,
-    SteadyConsole,
-    View,
-    cells_of,
-)
+from dpbb.progress.base import STARTING, found
+from dpbb.progress.live import SILENT_S, LiveProgress, SteadyConsole, View
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 HIDE_CURSOR = "\x1b[?25l"
 
 
-def panel(snapshot, *, width=80, encoding="utf-8", alert=None, offset_s=0.0, **facts):
-    view = View(began=time.monotonic())
-    for name, value in facts.items():
-        view.take(f"{name} {value}")
-    if snapshot is not None:
-        view.set(snapshot, offset_s)
-    return draw(LivePanel(view, alert), width=width, encoding=encoding)
+def panel(snapshot, *, width=80, encoding="utf-8", offset_s=0.0, **how):
+    view = View(**how)
+    view.set(snapshot, offset_s)
+    return draw(view, width=width, encoding=encoding)
 
 
 def draw(renderable, *, width=80, encoding="utf-8"):
@@ -44,12 +32,12 @@ def draw(renderable, *, width=80, encoding="utf-8"):
 
 
 def test_everything_has_its_place(monkeypatch):
-    monkeypatch.setattr("dpbb.progress.live.ends_text", lambda _: "14:20 to 17:20")
+    monkeypatch.setattr("dpbb.progress.words.ends_text", lambda _: "14:20 to 17:20")
     text = panel(BUSY, dashboard="http://127.0.0.1:8787/dpbb", offset_s=1.0)
     assert text[0].startswith("── ta021, running, 62m06s ─")
     facts = [" ".join(line.split()) for line in text[1:4]]
     assert facts == [
-        "best 2,297 bound 2,232 gap 2.83%",
+        "best 2,297 lower bound 2,232 gap 2.83%",
         "nodes 41.2 M speed 3.30 M nodes/s",
         "seats 8 of 8 busy 1 lost units 8 in work 110 waiting",
     ]
@@ -69,7 +57,7 @@ def test_everything_has_its_place(monkeypatch):
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 72, 80, 100, 250])
-@pytest.mark.parametrize("snapshot", [None, SNAPSHOT, BUSY])
+@pytest.mark.parametrize("snapshot", [STARTING, SNAPSHOT, BUSY])
 def test_no_line_is_wider_than_the_terminal(width, snapshot):
     long = "http://a-host-with-a-long-name.example.org:8787/proxy/dpbb"
     for line in panel(snapshot, width=width, dashboard=long, alert="x" * 300):
@@ -94,10 +82,9 @@ def test_terminals_without_unicode_get_ascii():
 
 
 def test_before_the_tree_there_are_heuristics():
-    view = View(began=time.monotonic() - 5, value=2300, bound=2000)
-    head, facts = draw(LivePanel(view))
+    head, facts = panel(found(STARTING, 5.0, 2300, 2000))
     assert head.startswith("── dpbb, starting, 5.")
-    assert facts.split() == ["best", "2,300", "bound", "2,000"]
+    assert " ".join(facts.split()) == "best 2,300 lower bound 2,000 gap 13.04%"
 
 
 def test_without_an_incumbent_the_cutoff_is_named():
@@ -114,12 +101,10 @@ def test_of_a_run_that_is_over_nothing_is_said_to_be_left(termination):
 
 
 def test_a_scheduler_that_says_nothing_is_told_of():
-    view = View(began=0.0)
-    view.set(SNAPSHOT, 0.0)
-    view.received -= SILENT_S + 1
-    assert "no news from the scheduler for 16." in draw(LivePanel(view))[-1]
+    view = View(SNAPSHOT, received=time.monotonic() - SILENT_S - 1)
+    assert "no news from the scheduler for 16." in draw(view)[-1]
     view.snapshot = replace(SNAPSHOT, state=RunState.FINISHED)
-    assert "no news" not in "".join(draw(LivePanel(view)))
+    assert "no news" not in "".join(draw(view))
 
 
 def test_only_a_failure_after_the_last_success_is_shown():
@@ -131,7 +116,7 @@ def test_only_a_failure_after_the_last_success_is_shown():
         error="no space left",
         error_s=9.0,
     )
-    assert "failed: no space left" in panel(replace(BUSY, checkpoint=failed))[6]
+    assert "failed: no space" in "".join(panel(replace(BUSY, checkpoint=failed)))
     again = replace(failed, last_s=12.0)
     assert "no space" not in "".join(panel(replace(BUSY, checkpoint=again)))
 
@@ -142,17 +127,17 @@ def test_names_cannot_steer_the_terminal():
 
 
 @pytest.mark.parametrize(
-    ("spans", "cells"),
+    ("spans", "strip"),
     [
-        ((), [FINISHED] * 4),
-        (((0.0, 1.0, "leased"),), [LEASED] * 4),
-        (((0.0, 0.25, "waiting"), (0.5, 0.51, "leased")), [2, 0, 1, 0]),
-        (((0.2, 0.3, "waiting"), (0.2, 0.22, "leased")), [1, WAITING, 0, 0]),
-        (((0.999, 1.0, "waiting"),), [0, 0, 0, WAITING]),
+        ((), "█"),
+        (((0.0, 1.0, "leased"),), "▒"),
+        (((239 / 240, 1.0, "waiting"),), "█░"),  # a speck is seen to the end
+        (((0.0, 0.5, "waiting"), (0.5, 1.0, "leased")), "░▒"),
     ],
 )
-def test_a_part_is_finished_when_no_open_work_touches_it(spans, cells):
-    assert cells_of(replace(SNAPSHOT, spans=spans), 4) == cells
+def test_a_part_is_finished_when_no_open_work_touches_it(spans, strip):
+    shown = panel(replace(SNAPSHOT, spans=spans))[5].split()[1]
+    assert "".join(dict.fromkeys(shown)) == strip
 
 
 @pytest.fixture
@@ -280,16 +265,18 @@ def test_markup_in_notes_is_text(stream):
     assert rows(stream) == ["resumed [red]x[/red]"]
 
 
-def test_what_is_waited_for_is_shown_as_long_as_it_lasts():
-    view = View(began=time.monotonic())
-    progress = LiveProgress(io.StringIO(), console=Console(file=io.StringIO()))
-    progress._view = view
-    progress.waiting("compiling the heuristics")
-    assert " waiting: compiling the heuristics" in draw(LivePanel(view))
-    progress.waiting("")
-    assert not any("waiting:" in line for line in draw(LivePanel(view)))
-    progress.update(replace(SNAPSHOT, seats=(), waits_for="no workers connected"))
-    assert " waiting: no workers connected" in draw(LivePanel(view))
-    progress.update(SNAPSHOT)
-    assert not any("waiting:" in line for line in draw(LivePanel(view)))
+def test_what_is_waited_for_is_shown_as_long_as_it_lasts(stream):
+    progress = live(stream)
+    waiting = [
+        (lambda: progress.waiting("compiling the heuristics"), "compiling the heur"),
+        (lambda: progress.incumbent(0.3, 2300, 2232), "compiling the heuristics"),
+        (lambda: progress.waiting(""), ""),
+        (lambda: progress.update(replace(SNAPSHOT, waits_for="no seats")), "no seats"),
+        (lambda: progress.update(SNAPSHOT), ""),
+    ]
+    for call, text in waiting:
+        call()
+        lines = [line for line in draw(progress.view) if " waiting: " in line]
+        assert bool(lines) == bool(text)
+        assert all(text in line for line in lines)
     progress.close()

@@ -115,9 +115,9 @@ def test_nothing_seen_nothing_shown(cell):
     assert cell.pages == []
 
 
-def test_without_html_there_is_a_row(cell, clock):
+def test_without_html_there_is_a_line(cell, clock):
     NotebookProgress().update(SNAPSHOT)
-    assert "3.30 M/s |" in cell.pages[0]["text/plain"]
+    assert "running, 12.4s, best 2,297, " in cell.pages[0]["text/plain"]
 
 
 def test_a_page_of_a_run_has_what_is_asked_for():
@@ -127,10 +127,11 @@ def test_a_page_of_a_run_has_what_is_asked_for():
         "running, 62m06s",
         "2,297",
         "gap 2.83%",
-        "41.2 M, 3.30 M a second",
-        "about 2 to 5 h, done ",
+        "41.2 M",
+        "3.30 M nodes/s",
+        "about 2 to 5 h; done ",
         "8 of 8 busy",
-        "14.0s old, work of 15.0s at risk, /scratch/run",
+        "14.0s old, at risk 15.0s, /scratch/run",
         "href='http://host/dpbb'",
         "3.10% of n! explored",
     ):

@@ -13,7 +13,7 @@ from dpbb.errors import OptionError
 from dpbb.options import OPTIONS
 from dpbb.progress import notices
 from dpbb.progress.base import Progress
-from dpbb.progress.notices import Noticed, Notifier, Wants, facts_of
+from dpbb.progress.notices import Noticed, Notifier, facts_of
 from tests.unit.dashboard.fakes import BASE
 
 WRITE = (
@@ -21,10 +21,11 @@ WRITE = (
 )
 
 
-class Listener:
+class Listener(Notifier):
     """A notifier that notes what it is told."""
 
     def __init__(self):
+        super().__init__(None)
         self.told = []
 
     def tell(self, event, facts):
@@ -133,12 +134,11 @@ def test_a_shell_may_be_asked_for(tmp_path):
 
 def test_want_of_seats_is_told_once_each_time():
     listener = Listener()
-    wants = Wants(listener)
     hungry = replace(BASE, seats=(), waits_for="no workers connected")
     for snapshot in (BASE, hungry, hungry, BASE, hungry):
-        wants.look(snapshot)
+        listener.look(snapshot)
     assert listener.told == [(notices.NO_SEATS, "three")] * 2
-    wants.look(replace(hungry, run_id="other", shares_with=("ta052",)))
+    listener.look(replace(hungry, run_id="other", shares_with=("ta052",)))
     assert len(listener.told) == 2  # it takes turns
 
 

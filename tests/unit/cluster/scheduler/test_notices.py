@@ -9,11 +9,13 @@ import pytest
 from dpbb.cluster.scheduler import notices
 from dpbb.cluster.scheduler.notices import CONFIG, Notices
 from dpbb.coordination.snapshot import RunState
+from dpbb.progress.notices import Notifier
 from tests.unit.dashboard.fakes import BASE
 
 
-class Listener:
+class Listener(Notifier):
     def __init__(self, target):
+        super().__init__(None)
         self.target, self.told = target, []
 
     def tell(self, event, facts):
