@@ -70,15 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if args.run.__module__.startswith("dpbb.bench.") and args.json is not None:
                 check_writable(args.json, "--json")
             return int(args.run(args))
-    except (InstanceError, OptionError, CheckpointError) as error:
-        print(f"dpbb: error: {error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except SchedulerLostError as error:
-        print(f"dpbb: error: {error}", file=sys.stderr)
-        return EXIT_SCHEDULER_LOST
     except DpbbError as error:
         print(f"dpbb: error: {error}", file=sys.stderr)
-        return EXIT_ERROR
+        if isinstance(error, (InstanceError, OptionError, CheckpointError)):
+            return EXIT_BAD_INPUT
+        lost = isinstance(error, SchedulerLostError)
+        return EXIT_SCHEDULER_LOST if lost else EXIT_ERROR
     except BrokenPipeError:
         silence()  # whoever read our output is gone
         return EXIT_ERROR

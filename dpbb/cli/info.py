@@ -2,6 +2,7 @@
 
 import argparse
 
+from dpbb.cli.output import print_rows
 from dpbb.cli.shared import add_instance, problem_of
 from dpbb.problem import (
     Described,
@@ -50,6 +51,5 @@ def run(args: argparse.Namespace) -> int:
         "root bound": f"{facts[f'{bound}_children']} ({bound}, over its children)",
         "best known": known or "unknown",
     }
-    for name, value in rows.items():
-        print(f"{name:<14} {value}")
+    print_rows(rows)
     return 0

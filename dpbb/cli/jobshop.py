@@ -6,16 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dpbb.cli.output import print_rows
 from dpbb.errors import OptionError
-from dpbb.jobshop import (
-    Criterion,
-    Encoding,
-    JobShopSchedule,
-    best_known,
-    evaluate,
-    load,
-    schedule,
-)
+from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
 from dpbb.result.written import FORMS, check_form
 from dpbb.text.files import check_readable, check_writable, read_file, whole_file
 from dpbb.text.json_text import json_text
@@ -99,19 +92,18 @@ def _info(args: argparse.Namespace) -> int:
     if args.json:
         print(json_text(facts))
         return 0
-    lengths = instance.lengths
-    each = (
-        f"{lengths.min()}"
-        if lengths.min() == lengths.max()
-        else (f"{lengths.min()} to {lengths.max()}")
-    )
-    print(f"instance       {instance.name}")
-    print(f"size           {instance.n_jobs} jobs x {instance.n_machines} machines")
-    print(f"operations     {instance.n_operations}, {each} of a job")
-    print(f"times          {facts['least_time']} to {facts['largest_time']}")
-    print(f"digest         {instance.digest}")
-    print(f"lower bound    {instance.lower_bound} (longest job or machine)")
-    print(f"best known     {'unknown' if known is None else known}")
+    lengths = sorted({instance.lengths.min(), instance.lengths.max()})
+    each = " to ".join(map(str, lengths))
+    rows = {
+        "instance": instance.name,
+        "size": f"{instance.n_jobs} jobs x {instance.n_machines} machines",
+        "operations": f"{instance.n_operations}, {each} of a job",
+        "times": f"{facts['least_time']} to {facts['largest_time']}",
+        "digest": instance.digest,
+        "lower bound": f"{instance.lower_bound} (longest job or machine)",
+        "best known": known or "unknown",
+    }
+    print_rows(rows)
     return 0
 
 
@@ -135,7 +127,12 @@ def _evaluate(args: argparse.Namespace) -> int:
     if args.output is not None:
         if best is None:
             raise OptionError("--output: expected a solution without a cycle, got none")
-        _write(schedule(instance, solutions[best], encoding), Path(args.output))
+        found = schedule(instance, solutions[best], encoding)
+        if args.output.lower().endswith(".json"):
+            with whole_file(args.output):
+                Path(args.output).write_text(found.to_json() + "\n", encoding="utf-8")
+        else:
+            found.write(args.output)
     if args.json:
         values = {
             "instance": instance.name,
@@ -151,15 +148,6 @@ def _evaluate(args: argparse.Namespace) -> int:
     if best is not None and len(costs) > 1:
         print(f"best: solution {best}, {args.criterion} {costs[best]}")
     return 0
-
-
-def _write(found: JobShopSchedule, path: Path) -> None:
-    """Write a schedule as its suffix says."""
-    if path.suffix.lower() != ".json":
-        found.write(path)
-        return
-    with whole_file(path):
-        path.write_text(found.to_json() + "\n", encoding="utf-8")
 
 
 def read_solutions(source: str, encoding: Encoding) -> Any:
@@ -186,25 +174,18 @@ def read_solutions(source: str, encoding: Encoding) -> Any:
             raise OptionError(
                 f"{source}: expected JSON, got an error: {error}"
             ) from error
-    rows = []
+    blocks: list[list[list[int]]] = [[]]  # empty lines part machine orders
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            rows.append([int(token) for token in line.replace(",", " ").split()])
+            row = [int(token) for token in line.replace(",", " ").split()]
         except ValueError:
             raise OptionError(
                 f"{source}, line {number}: expected job numbers, got {line[:40]!r}"
             ) from None
-    if encoding is Encoding.SEQUENCE:
-        return [row for row in rows if row]
-    return _blocks(rows)
-
-
-def _blocks(rows: list[list[int]]) -> list[list[list[int]]]:
-    """Return machine orders that empty lines part."""
-    blocks: list[list[list[int]]] = [[]]
-    for row in rows:
         if row:
             blocks[-1].append(row)
-        elif blocks[-1]:
+        else:
             blocks.append([])
+    if encoding is Encoding.SEQUENCE:
+        return [row for block in blocks for row in block]
     return [block for block in blocks if block]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -13,6 +13,12 @@ from dpbb.errors import DpbbError
 
 if TYPE_CHECKING:  # every command imports this module, and results load NumPy
     from dpbb.result import Result
+
+
+def print_rows(rows: Mapping[str, object]) -> None:
+    """Print names and what they stand for, one a line."""
+    for name, value in rows.items():
+        print(f"{name:<14} {value}")
 
 
 def write_schedule(result: Result, path: Path) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import csv
 import io
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import InstanceError, OptionError
-from dpbb.options.permutations import check_permutation
 from dpbb.problem import Scheduled, instance_name_of
+from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Result
 from dpbb.result.json_form import Cost, Seconds
 from dpbb.result.schedule import COLUMNS, Schedule
@@ -92,12 +92,12 @@ def _json(text: str, file: str) -> Plotted:
     if shots:
         log = [_snapshot(value, file) for value in shots]
         return Plotted("a log", log, ("convergence",))
-    first = values[0] if values else None
-    if len(values) == 1 and isinstance(first, dict) and "status" in first:
+    (first,) = values if len(values) == 1 else (None,)
+    if isinstance(first, dict) and "status" in first:
         result = Result.from_json(text)
         return Plotted("a result", result, ("gantt", "convergence"))
     rows = first.get("rows") if isinstance(first, dict) else first
-    if len(values) == 1 and isinstance(rows, list):
+    if isinstance(rows, list):
         return Plotted("a benchmark", rows, ("speedup",))
     raise _unknown(file, f"other JSON: {text.strip()[:60]!r}")
 
@@ -115,83 +115,51 @@ class Drawn(msgspec.Struct):
     value: Cost | None
     lower_bound: Cost | None
     trajectory: tuple[Improvement, ...]
+    objective: str = "makespan"
 
 
 def _snapshot(values: Any, file: str) -> Snapshot:
     """Return a snapshot of a log, without what no plot needs."""
-    known = {item.name for item in fields(Snapshot)}
-    known -= {"permutation", "seats", "spans", "events", "checkpoint"}
-    plain = {name: values[name] for name in values if name in known}
     try:
         drawn = msgspec.convert(values, Drawn)
-        return Snapshot(permutation=None, **plain | msgspec.structs.asdict(drawn))
-    except (msgspec.ValidationError, TypeError) as error:  # or fields are missing
+    except msgspec.ValidationError as error:
         raise OptionError(f"FILE: {file}: expected snapshots, got: {error}") from error
+    return replace(STARTING, **msgspec.structs.asdict(drawn))
 
 
 def read_schedule(text: str, file: str) -> Schedule:
     """Read the schedule that ``Schedule.write_csv`` wrote.
 
-    OptionError: another header, a line that is no operation, operations missing or
-    twice.
+    OptionError: it would have written something else.
     """
-    lines = [
-        (number, row)
-        for number, row in enumerate(csv.reader(io.StringIO(text)), 1)
-        if number > 1 and row
-    ]
-    n_positions = len({row[0] for _, row in lines}) or 1
-    counts = {1: n_positions, 2: len(lines) // n_positions}
-    names = Names(*(_names_in(lines, *one) for one in counts.items()))
-    rows = []
-    for number, row in lines:
-        try:
-            cells = list(row)
-            for column, known in ((1, names.jobs), (2, names.machines)):
-                if known:
-                    cells[column] = str(known.index(cells[column]))
-            position, job, machine, start, end = map(int, cells)
-        except (IndexError, ValueError):
-            raise OptionError(
-                f"{file}: line {number}: expected whole numbers "
-                f"{', '.join(COLUMNS)}, got {','.join(row)}"
-            ) from None
-        if min(position, job, machine, start) < 0 or end < start:
-            raise OptionError(
-                f"{file}: line {number}: expected numbers of at least 0, and an end "
-                f"after the start, got {','.join(row)}"
-            )
-        rows.append((position, job, machine, start, end))
-    places = {(position, machine) for position, _, machine, _, _ in rows}
-    n_jobs = 1 + max((row[0] for row in rows), default=-1)
-    n_machines = 1 + max((row[2] for row in rows), default=-1)
-    if not rows or len(rows) != n_jobs * n_machines or len(places) != len(rows):
+    rows = [row for row in csv.reader(io.StringIO(text)) if row][1:]
+    jobs, machines = (
+        tuple(dict.fromkeys(row[column] for row in rows if len(row) > column))
+        for column in (1, 2)
+    )
+    numbered = set(jobs) == set(map(str, range(len(jobs))))
+    # by name, jobs have no numbers but those of their places
+    permutation = tuple(map(int, jobs)) if numbered else tuple(range(len(jobs)))
+    counted = machines == tuple(map(str, range(len(machines))))
+    names = Names(() if numbered else jobs, () if counted else machines)
+    try:
+        times = np.array([[int(cell) for cell in row[3:]] for row in rows], np.int64)
+        start, end = np.empty((2, len(jobs), len(machines)), np.int64)
+        start[list(permutation)] = times[:, 0].reshape(start.shape)
+        end[list(permutation)] = times[:, 1].reshape(end.shape)
+    except (IndexError, OverflowError, ValueError) as error:
         raise OptionError(
-            f"{file}: expected every position on every machine once, got {len(rows)} "
-            f"operations of {n_jobs} positions and {n_machines} machines"
-        )
-    order = [-1] * n_jobs
-    for position, job, *_ in rows:
-        if order[position] not in (-1, job):
+            f"{file}: expected {', '.join(COLUMNS)} of every job on every machine, "
+            f"got {len(rows)} lines of {len(jobs)} jobs: {error}"
+        ) from error
+    schedule = Schedule(permutation, start, end, names)
+    for number, (row, due) in enumerate(zip(rows, schedule.rows(), strict=True), 2):
+        if row != list(map(str, due)) or not 0 <= due[3] <= due[4]:
             raise OptionError(
-                f"{file}: expected one job at position {position}, got "
-                f"{order[position]} and {job}"
+                f"{file}: line {number}: expected {', '.join(COLUMNS)}, such as "
+                f"{','.join(map(str, due))}, got {','.join(row)}"
             )
-        order[position] = job
-    permutation = check_permutation(order, f"{file}: jobs", n_jobs=n_jobs)
-    start_of, end_of = np.empty((2, n_jobs, n_machines), np.int64)
-    for _, job, machine, start, end in rows:
-        start_of[job, machine], end_of[job, machine] = start, end
-    return Schedule(permutation, start_of, end_of, names)
-
-
-def _names_in(
-    lines: list[tuple[int, list[str]]], column: int, count: int
-) -> tuple[str, ...]:
-    """Return the names of a column, first ones first; () if all are numbers of one."""
-    found = dict.fromkeys(row[column] for _, row in lines if len(row) > column)
-    numbers = {str(number) for number in range(count)}
-    return () if numbers.issuperset(found) else tuple(found)
+    return schedule
 
 
 def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
@@ -212,7 +180,10 @@ def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
         return found.content
     if isinstance(found.content, Result):
         return _with_schedule(found.content, args)
-    return _incumbent(found.content)
+    problem, permutation = found.content.spec.problem, found.content.permutation
+    if permutation is None:
+        raise OptionError("--kind gantt: expected an incumbent, got none")
+    return problem, permutation
 
 
 def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
@@ -244,10 +215,3 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
             f"{instance_name_of(problem)} of {problem.digest[:12]}"
         )
     return replace(result, operations=problem.schedule(result.permutation))
-
-
-def _incumbent(saved: Any) -> tuple[Any, tuple[int, ...]]:
-    problem, permutation = saved.spec.problem, saved.permutation
-    if permutation is None:
-        raise OptionError("--kind gantt: expected an incumbent, got none")
-    return problem, permutation
