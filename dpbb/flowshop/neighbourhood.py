@@ -12,7 +12,6 @@ from dpbb.flowshop.heuristics.tabu.search import (
     make_searches,
     make_starts,
 )
-from dpbb.flowshop.heuristics.tabu.state import State
 
 __all__ = ["swap_makespans"]
 
@@ -45,7 +44,6 @@ def swap_makespans(
         As ``dpbb.tabu_search``.
     """
     shop = read_instance(instance)
-    rules = make_rules(shop)
-    state = State.of(rules, make_starts(shop, permutation, 1, 0), 1)
-    searches = make_searches(rules, state, choose_device(device))
-    return searches.neighbours()[: rules.n_neighbours].astype(np.int32)
+    starts = make_starts(shop, permutation, 1, 0)
+    searches = make_searches(make_rules(shop), starts, 1, choose_device(device))
+    return searches.neighbours().astype(np.int32)

@@ -11,7 +11,6 @@ from dpbb.flowshop.heuristics.tabu.search import (
     make_starts,
     run_searches,
 )
-from dpbb.flowshop.heuristics.tabu.state import Objective
 from dpbb.options.kinds import one_of, whole
 
 
@@ -22,7 +21,6 @@ def tabu_search(
     generations: int = 1000,
     tenure: int | None = None,
     sharing: str | None = None,
-    objective: str = Objective.MAKESPAN,
     searches: int = 1,
     seed: int = 0,
     device: str = "auto",
@@ -45,10 +43,7 @@ def tabu_search(
     sharing
         What neighbours share of their parent's columns on a GPU: ``"none"``,
         ``"prefix"`` or ``"both"``; the values are the same. Default: what is fastest:
-        nothing for few searches of a small shop, else as much as the objective allows
-        (total flow time has no tails to share).
-    objective
-        ``"makespan"`` or ``"flow-time"``: the sum of the ends of all jobs.
+        nothing for few searches of a small shop, else both.
     searches
         How many, side by side.
     seed
@@ -72,7 +67,7 @@ def tabu_search(
     9
     """
     shop = read_instance(instance)
-    rules = make_rules(shop, tenure, sharing, objective)
+    rules = make_rules(shop, tenure, sharing)
     whole(0, MOST_GENERATIONS).check(generations, "generations")
     whole(1).check(searches, "searches")
     whole(0).check(seed, "seed")

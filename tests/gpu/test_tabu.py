@@ -12,7 +12,6 @@ from dpbb.flowshop.heuristics.tabu.search import (
     make_starts,
     run,
 )
-from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.taillard import generate, taillard_instance
 from tests.conftest import GOLDEN
 
@@ -30,9 +29,9 @@ def shop(n_jobs, n_machines, seed=7, longest=99):
 def trajectory(instance, device, generations, searches=1, **changes):
     rules = make_rules(instance, **changes)
     starts = make_starts(instance, range(instance.n_jobs), searches, 1)
-    state = State.of(rules, starts, generations)
-    run(make_searches(rules, state, device, threads=4), state)
-    return state
+    searches = make_searches(rules, starts, generations, device, threads=4)
+    run(searches)
+    return searches.state
 
 
 def same(one, other):
@@ -49,8 +48,8 @@ def test_golden_values_and_trajectories(sharing):
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
         rules = make_rules(instance, tenure=7, sharing=sharing)
-        state = State.of(rules, make_starts(instance, range(20), 1, 0), 12)
-        found = make_searches(rules, state, "gpu").neighbours()
+        starts = make_starts(instance, range(20), 1, 0)
+        found = make_searches(rules, starts, 12, "gpu").neighbours()
         assert found.tolist() == golden["f_generation0"]
         state = trajectory(instance, "gpu", 12, tenure=7, sharing=sharing)
         steps = np.column_stack([state.moves[0], state.history[0, 1:]])
@@ -81,11 +80,3 @@ def test_large_times_take_wide_columns():
     for way in WAYS:
         expected = trajectory(instance, "cpu", 10, **way)
         same(trajectory(instance, "gpu", 10, **way), expected)
-
-
-@pytest.mark.parametrize("sharing", ["none", "prefix"])
-def test_total_flow_time(sharing):
-    instance = shop(60, 10)
-    changes = {"objective": "flow-time", "sharing": sharing}
-    expected = trajectory(instance, "cpu", 15, 2, **changes)
-    same(trajectory(instance, "gpu", 15, 2, **changes), expected)

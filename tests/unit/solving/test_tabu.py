@@ -64,12 +64,7 @@ def test_one_job_has_no_neighbours():
         ({"generations": 10**10}, "generations: expected .* 0 to 1000000000, got"),
         ({"threads": True}, "threads: expected a whole number >= 1, got True"),
         ({"sharing": "all"}, "sharing: expected one of none, prefix, both, got 'all'"),
-        ({"objective": "cost"}, "objective: expected one of makespan, flow-time"),
         ({"device": "tpu"}, "device: expected one of auto, cpu, gpu, got"),
-        (
-            {"objective": "flow-time", "sharing": "both"},
-            "sharing: expected none or prefix for total flow time",
-        ),
         ({"start": [0, 1, 1, 2]}, "start: expected every job once, got job 1 again"),
         ({"start": [[0, 1, 2, 3], [1, 0]]}, "start: expected 4 jobs, got 2"),
         ({"start": [[0, 1, 2, 3]] * 3}, "at most one for each of 1 searches, got 3"),

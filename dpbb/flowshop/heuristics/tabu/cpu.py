@@ -13,215 +13,171 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.tabu.state import Rules, State
-from dpbb.kernels.compiling import compiled
+from dpbb.kernels.compiling import entry, helper
 
 Array = NDArray[Any]
-Tables = tuple[Array, Array, Array]
 
 PART_OPERATIONS = 5e6
 """Of one search between two looks at the limits: some milliseconds."""
 
 
-@compiled
-def fill_tables(times: Array, jobs: Array, tables: Tables) -> None:
-    """Fill in when prefixes end, their flow time, and how long suffixes take.
+@helper
+def tables_of(times: Array, jobs: Array) -> tuple[Array, Array]:
+    """Return when prefixes end and how long suffixes take, machine by position.
 
-    ``heads[k, c]``: end of the first c jobs on machine k; ``sums[c]``: the sum of their
-    ends; ``tails[k, c]``: from the start of position c on machine k to the end.
+    ``heads[k, c]``: end of the first c jobs on machine k; ``tails[k, c]``: from the
+    start of position c on machine k to the end.
     """
-    heads, sums, tails = tables
     n_machines, n_jobs = times.shape
+    heads = np.zeros((n_machines, n_jobs + 1), np.int32)
+    tails = np.zeros((n_machines, n_jobs + 1), np.int32)
     for c in range(n_jobs):
         end = np.int32(0)
         for k in range(n_machines):
             end = np.int32(max(end, heads[k, c]) + times[k, jobs[c]])
             heads[k, c + 1] = end
-        sums[c + 1] = sums[c] + end
     for c in range(n_jobs - 1, -1, -1):
         end = np.int32(0)
         for k in range(n_machines - 1, -1, -1):
             end = np.int32(max(end, tails[k, c + 1]) + times[k, jobs[c]])
             tails[k, c] = end
+    return heads, tails
 
 
-@compiled
+@helper
 def swap_values(
     times: Array,
     jobs: Array,
     i: int,
     last: int,
-    flow: bool,
-    tables: Tables,
-    scratch: Array,
+    heads: Array,
+    tails: Array,
+    column: Array,
     values: Array,
 ) -> None:
-    """Write what the swaps (i, j) cost, i < j < last, to ``values[j]``.
+    """Write the makespans after the swaps (i, j), i < j < last, to ``values[j]``.
 
-    ``scratch``: int32, (n_machines + 2, at least as many as jobs and machines).
+    ``column``: scratch memory, int32, shape (n_machines + 1, n_jobs).
     """
-    heads, sums, tails = tables
-    n_machines, n_jobs = times.shape
-    column, ends, own = scratch, scratch[n_machines], scratch[n_machines + 1]
+    n_machines = len(times)
     for j in range(i + 1, last):
         end = np.int32(0)
         for k in range(n_machines):
             end = np.int32(max(end, heads[k, i]) + times[k, jobs[j]])
             column[k, j] = end
-        values[j] = sums[i] + end
-    for c in range(i + 1, n_jobs if flow else last):
-        if c < last:
-            own[:n_machines] = column[:n_machines, c]
-        first = i + 1 if flow else c  # with its tail a makespan is known
-        append(times, jobs[c], column[:, first:last], ends[first:last])
-        if c < last:
-            end, longest = np.int32(0), np.int32(0)
-            for k in range(n_machines):
-                end = np.int32(max(end, own[k]) + times[k, jobs[i]])
-                column[k, c] = end
-                longest = np.int32(max(longest, end + tails[k, c + 1]))
-            if not flow:
-                values[c] = longest
-        if flow:
-            for j in range(first, last):
-                values[j] += column[n_machines - 1, j]
+    for c in range(i + 1, last):
+        end, longest = np.int32(0), np.int32(0)
+        for k in range(n_machines):
+            end = np.int32(max(end, column[k, c]) + times[k, jobs[i]])
+            longest = np.int32(max(longest, end + tails[k, c + 1]))
+        values[c] = longest
+        append(times, jobs[c], column[:n_machines, c + 1 : last], column[n_machines])
 
 
-@compiled
+@helper
 def append(times: Array, job: int, column: Array, ends: Array) -> None:
-    """Append a job to all columns; ``ends``: scratch for one machine."""
+    """Append a job to all columns; ``ends``: scratch memory for one machine."""
     ends[:] = 0
     for k in range(times.shape[0]):
         time, row = times[k, job], column[k]
-        for lane in range(len(ends)):
+        for lane in range(len(row)):
             end, free = ends[lane], row[lane]
             end = np.int32((end if end > free else free) + time)
             ends[lane] = end
             row[lane] = end
 
 
-@compiled
-def best_move(
-    times: Array,
-    jobs: Array,
-    kept: tuple[int, int],
-    flow: bool,
-    tables: Tables,
-    scratch: Array,
-    values: Array,
-    generation: int,
-    best: int,
-    expiry: Array,
-    everything: Array,
-) -> tuple[int, int, int, int]:
-    """Return value and index of the best allowed neighbour, -1 for none, and its move.
-
-    ``everything``: where to write all values; empty: nowhere.
-    """
-    n_jobs = len(jobs)
-    first, last = kept[0], n_jobs - kept[1]
-    found = (np.iinfo(np.int64).max, -1, 0, 0)
-    for i in range(first, last):
-        swap_values(times, jobs, i, last, flow, tables, scratch, values)
-        for j in range(i + 1, last):
-            index = i * (2 * n_jobs - i - 1) // 2 + j - i - 1
-            value = values[j]
-            if len(everything):
-                everything[index] = value
-            allowed = value < best or generation > expiry[jobs[i], jobs[j]]
-            if value < found[0] and allowed:
-                found = (value, index, i, j)
-    return found
-
-
-@compiled
+@entry
 def advance(
     times: Array,
     kept: tuple[int, int],
-    flow: bool,
     tenure: int,
     begin: int,
-    last: int,
+    end: int,
     expiry: Array,
     jobs: Array,
     best: Array,
     costs: Array,
     history: Array,
     moves: Array,
-    everything: Array,
 ) -> None:
-    """Make the moves of the generations from ``begin`` to ``last`` of one search.
+    """Make the moves of the generations from ``begin`` to ``end`` of one search.
 
     ``jobs``, ``best``, ``costs``, ``history``, ``moves``: its rows of a ``State``.
     """
     n_machines, n_jobs = times.shape
-    tables = (
-        np.zeros((n_machines, n_jobs + 1), np.int32),
-        np.zeros(n_jobs + 1, np.int64),
-        np.zeros((n_machines, n_jobs + 1), np.int32),
-    )
-    scratch = np.zeros((n_machines + 2, max(n_jobs, n_machines)), np.int32)
+    first, last = kept[0], n_jobs - kept[1]
+    column = np.zeros((n_machines + 1, n_jobs), np.int32)
     values = np.zeros(n_jobs, np.int64)
-    for generation in range(begin, last + 1):
-        fill_tables(times, jobs, tables)
-        value, index, i, j = best_move(
-            times,
-            jobs,
-            kept,
-            flow,
-            tables,
-            scratch,
-            values,
-            generation,
-            costs[1],
-            expiry,
-            everything,
-        )
+    for generation in range(begin, end + 1):
+        heads, tails = tables_of(times, jobs)
+        least, index, a, b = np.iinfo(np.int64).max, -1, 0, 0
+        for i in range(first, last):
+            swap_values(times, jobs, i, last, heads, tails, column, values)
+            for j in range(i + 1, last):
+                value = values[j]
+                allowed = value < costs[1] or generation > expiry[jobs[i], jobs[j]]
+                if value < least and allowed:
+                    least, a, b = value, i, j
+                    index = i * (2 * n_jobs - i - 1) // 2 + j - i - 1
         if index >= 0:
-            a, b = jobs[i], jobs[j]
-            expiry[a, b] = expiry[b, a] = generation + tenure
-            jobs[i], jobs[j] = b, a
-            costs[0] = value
-            if value < costs[1]:
-                costs[1] = value
+            expiry[jobs[a], jobs[b]] = expiry[jobs[b], jobs[a]] = generation + tenure
+            jobs[a], jobs[b] = jobs[b], jobs[a]
+            costs[0] = least
+            if least < costs[1]:
+                costs[1] = least
                 best[:] = jobs
         moves[generation - 1] = index
         history[generation] = costs[0]
+
+
+@entry
+def all_swaps(times: Array, jobs: Array) -> Array:
+    """Return the makespans of all neighbours, in their order."""
+    n_machines, n_jobs = times.shape
+    heads, tails = tables_of(times, jobs)
+    column = np.zeros((n_machines + 1, n_jobs), np.int32)
+    values = np.zeros(n_jobs, np.int64)
+    found = np.zeros(n_jobs * (n_jobs - 1) // 2, np.int64)
+    at = 0
+    for i in range(n_jobs):
+        swap_values(times, jobs, i, n_jobs, heads, tails, column, values)
+        found[at : at + n_jobs - i - 1] = values[i + 1 :]
+        at += n_jobs - i - 1
+    return found
 
 
 class CpuSearches:
     """Searches on the cores of this machine, a thread each; see ``Searches``."""
 
     def __init__(self, rules: Rules, state: State, threads: int = 1) -> None:
-        self._rules, self._state, self._threads = rules, state, threads
+        self.state = state
+        self.part = max(1, int(PART_OPERATIONS / rules.operations))
+        self._how = rules.kept, rules.tenure
+        self._threads = threads
         self._times = np.ascontiguousarray(rules.times.T, dtype=np.int32)
         n_searches, n_jobs = state.parents.shape
         self._expiry = np.zeros((n_searches, n_jobs, n_jobs), np.int32)
-        self.part = max(1, int(PART_OPERATIONS / rules.operations))
 
-    def advance(self, last: int, everything: Array | None = None) -> None:
-        """See ``Searches``; ``everything``: room for what all neighbours cost."""
-        rules, state = self._rules, self._state
-        if everything is None:
-            everything = np.empty(0, np.int64)
-
+    def advance(self, last: int) -> None:
+        """See ``Searches``."""
+        state, begin = self.state, self.state.generation + 1
         arrays: list[Array] = [self._expiry, state.parents, state.bests, state.values]
         arrays += [state.history, state.moves]
-        how = rules.kept, rules.flow, rules.tenure
 
         def one(row: int) -> None:
-            rows = [*(array[row] for array in arrays), everything]
-            advance(self._times, *how, state.generation + 1, last, *rows)
+            rows = [array[row] for array in arrays]
+            advance(self._times, *self._how, begin, last, *rows)
 
-        if len(state.parents) == 1 or self._threads == 1:
-            for row in range(len(state.parents)):
+        searches = range(len(state.parents))
+        if len(searches) == 1 or self._threads == 1:
+            for row in searches:
                 one(row)
         else:
             with ThreadPoolExecutor(self._threads, "dpbb-tabu") as pool:
-                list(pool.map(one, range(len(state.parents))))
+                list(pool.map(one, searches))
         state.generation = last
 
-    def neighbours(self) -> NDArray[np.int64]:
+    def neighbours(self) -> Array:
         """See ``Searches``."""
-        values = np.zeros(self._rules.n_neighbours, np.int64)
-        self.advance(self._state.generation + 1, values)
-        return values
+        return all_swaps(self._times, self.state.parents[0])

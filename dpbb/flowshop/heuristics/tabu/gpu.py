@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.tabu.state import Rules, Sharing, State
-from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
 SOURCE = Path(__file__).parent / "cuda" / "swaps.cu"
@@ -37,15 +36,11 @@ _alone = threading.Lock()
 """Blocks of a launch wait for one another: no two launches share a device."""
 
 
-NUMBERS = (
-    *("n", "first", "last", "n_searches", "group", "from", "to", "tenure", "total"),
-    "bias",
-)
-PLACES = (
+ARRAYS = (
     *("times", "rows", "parents", "bests", "values", "expiry", "history", "moves"),
-    *("steps", "heads", "tails", "head_sums", "minima", "counters", "neighbours"),
+    *("steps", "heads", "tails", "minima", "counters", "neighbours"),
 )
-"""Arguments of the kernels, in their order; see ``search.cuh``."""
+"""Arguments of the kernel in their order, after numbers; see ``search.cuh``."""
 
 
 class Rows:
@@ -53,14 +48,10 @@ class Rows:
 
     A single machine gets a second one without times, which changes nothing.
 
-    Parameters
-    ----------
-    times : ndarray of int64, shape (n_jobs, n_machines)
-    flow
-        Whether total flow times are wanted.
+    ``times``: ndarray of int64, shape (n_jobs, n_machines).
     """
 
-    def __init__(self, times: NDArray[np.int64], *, flow: bool = False) -> None:
+    def __init__(self, times: NDArray[np.int64]) -> None:
         if times.shape[1] == 1:
             times = np.insert(times, 1, 0, axis=1)
         n_jobs, self.n_machines = times.shape
@@ -68,7 +59,7 @@ class Rows:
         self.times = np.ascontiguousarray(times, np.int32)
         self.width = -(-n_cells // 4) * 4
         bias = int(times.sum(axis=1).max())
-        self.wide = flow or _longest_column(times) + bias > 0xFFFF
+        self.wide = _longest_column(times) + bias > 0xFFFF
         self.bias = 0 if self.wide else bias * 0x10001
         cells = np.zeros((n_jobs + 1, self.width, 2), np.int32)
         ends = np.cumsum(times, axis=1)
@@ -90,17 +81,16 @@ def _longest_column(times: NDArray[np.int64]) -> int:
 
 
 def sharing_of(rules: Rules, searches: int) -> Sharing:
-    """Return what to share: as much as the objective allows, where that is faster.
+    """Return what to share: all, but with few searches of a small shop nothing.
 
-    A parent's tables are a chain of dependent steps: few searches of a small shop are
-    faster without them.
+    A parent's tables are a chain of dependent steps, which take longer than they save.
     """
     if rules.sharing is not None:
         return rules.sharing
     n_jobs, n_machines = rules.times.shape
     if searches * n_jobs**2 * n_machines < SHARING_PAYS:
         return Sharing.NONE
-    return Sharing.PREFIX if rules.flow else Sharing.BOTH
+    return Sharing.BOTH
 
 
 class GpuSearches:
@@ -113,20 +103,15 @@ class GpuSearches:
     EngineUnavailable
         No such device, or its compiler refused the kernels.
     OptionError
-        The device has too little memory, or the values are too large.
+        The device has too little memory.
     """
 
     def __init__(self, rules: Rules, state: State) -> None:
         self._cupy = require_gpu(DEVICE)
         self._enter()
-        self._rules, self._state = rules, state
-        self._shape = n_searches, n_jobs = state.parents.shape
-        most = longest_makespan(rules.times) * (n_jobs if rules.flow else 1)
-        if most >= 2**31:
-            raise OptionError(
-                f"objective: expected values below 2^31 on a GPU, got up to {most:,}"
-            )
-        self._rows = Rows(rules.times, flow=rules.flow)
+        self.state, self._rules = state, rules
+        n_searches, _ = self._shape = state.parents.shape
+        self._rows = Rows(rules.times)
         part = int(LAUNCH_OPERATIONS / max(1.0, rules.operations * n_searches))
         self.part = min(max(1, part), LAUNCH_GENERATIONS)
         self._compile(sharing_of(rules, n_searches))
@@ -137,7 +122,7 @@ class GpuSearches:
         self._cupy.cuda.runtime.setDevice(DEVICE)
 
     def _compile(self, sharing: Sharing) -> None:
-        rows, rules = self._rows, self._rules
+        rows = self._rows
         n_searches, n_jobs = self._shape
         attributes = self._cupy.cuda.Device(DEVICE).attributes
         most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
@@ -156,7 +141,6 @@ class GpuSearches:
             "N_MACHINES": rows.n_machines,
             "WIDE": int(rows.wide),
             "SHARING": list(Sharing).index(sharing),
-            "FLOW": int(rules.flow),
             "BLOCK": block,
             "STEPS_SHARED": int(in_shared),
         }
@@ -199,7 +183,6 @@ class GpuSearches:
             "steps": ((groups, n_jobs, rows.width), np.uint32),
             "heads": ((groups, rows.n_machines - 1, length), np.uint32),
             "tails": ((groups, rows.n_machines, length), np.uint32),
-            "head_sums": ((groups, n_jobs + 1), np.uint32),
             "minima": ((groups, SLOTS), np.uint64),
             "counters": ((groups, 1 + SLOTS), np.uint32),
             "neighbours": ((max(1, rules.n_neighbours),), np.uint32),
@@ -227,12 +210,13 @@ class GpuSearches:
 
     def neighbours(self) -> NDArray[np.int64]:
         """See ``Searches``."""
-        self.advance(self._state.generation + 1, with_neighbours=True)
-        return self._arrays["neighbours"].get().astype(np.int64)
+        self.advance(self.state.generation + 1, with_neighbours=True)
+        found: NDArray[np.uint32] = self._arrays["neighbours"].get()
+        return found[: self._rules.n_neighbours].astype(np.int64)
 
     def advance(self, last: int, *, with_neighbours: bool = False) -> None:
         """See ``Searches``: one launch."""
-        cupy, rules, rows, state = self._cupy, self._rules, self._rows, self._state
+        cupy, rules, rows, state = self._cupy, self._rules, self._rows, self.state
         n_searches, n_jobs = self._shape
         first, end = state.generation + 1, last + 1
         self._enter()  # in the caller's thread, which may be another one
@@ -243,24 +227,17 @@ class GpuSearches:
                 np.full((self._groups, SLOTS), 2**64 - 1, np.uint64)
             )
             self._arrays["counters"].set(np.zeros((self._groups, 1 + SLOTS), np.uint32))
-            places = {name: int(a.data.ptr) for name, a in self._arrays.items()}
-            places |= {"history": int(history.data.ptr), "moves": int(moves.data.ptr)}
+            arrays = self._arrays | {"history": history, "moves": moves}
+            places = {name: int(array.data.ptr) for name, array in arrays.items()}
             if not with_neighbours:
                 places["neighbours"] = 0
-            numbers = {
-                "n": n_jobs,
-                "first": rules.kept[0],
-                "last": n_jobs - rules.kept[1],
-                "n_searches": n_searches,
-                "group": self._group,
-                "from": first,
-                "to": end,
-                "tenure": rules.tenure,
-                "total": int(rows.times[:, 0].sum()),
-                "bias": rows.bias,
-            }
-            given: list[Any] = [ctypes.c_uint32(numbers[name]) for name in NUMBERS]
-            given += [ctypes.c_uint64(places[name]) for name in PLACES]
+            numbers = [
+                *(n_jobs, rules.kept[0], n_jobs - rules.kept[1]),
+                *(n_searches, self._group, first, end, rules.tenure),
+                *(int(rows.times[:, 0].sum()), rows.bias),
+            ]
+            given: list[Any] = [ctypes.c_uint32(number) for number in numbers]
+            given += [ctypes.c_uint64(places[name]) for name in ARRAYS]
             addresses = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
             stream = cupy.cuda.get_current_stream()
             # others of the same kernel may have said less

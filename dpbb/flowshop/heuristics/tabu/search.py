@@ -24,13 +24,7 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearches
 from dpbb.flowshop.heuristics.tabu.gpu import GpuSearches
-from dpbb.flowshop.heuristics.tabu.state import (
-    Objective,
-    Rules,
-    Searches,
-    Sharing,
-    State,
-)
+from dpbb.flowshop.heuristics.tabu.state import Rules, Searches, Sharing, State
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
@@ -57,7 +51,7 @@ class TabuResult:
     permutation : ndarray of int64, shape (n_jobs,)
         The best of all searches.
     value
-        What it costs.
+        Its makespan.
     history : ndarray of int64, shape (searches, generations + 1)
         Values of the parents, the start first; the best so far is their running
         minimum.
@@ -95,12 +89,12 @@ def run_searches(
 ) -> TabuResult:
     """Run searches here and return what they have found."""
     where = choose_device(device)
-    state = State.of(rules, starts, generations)
-    searches = make_searches(rules, state, where, threads)
+    searches = make_searches(rules, starts, generations, where, threads)
+    state = searches.state
     began = time.perf_counter()
-    run(searches, state)
+    run(searches)
     seconds = time.perf_counter() - began
-    values = rules.values(state.bests)  # no kernel's word is taken
+    values = rules.makespans(state.bests)  # no kernel's word is taken
     search = int(values.argmin())
     return TabuResult(
         state.bests[search].astype(np.int64),
@@ -117,7 +111,6 @@ def run_searches(
 
 def run(
     searches: Searches,
-    state: State,
     over: Callable[[], bool] = lambda: False,
     on_part: Callable[[], None] = lambda: None,
 ) -> None:
@@ -125,6 +118,7 @@ def run(
 
     ``on_part`` is called whenever some generations are done.
     """
+    state = searches.state
     generations = state.moves.shape[1]
     while state.generation < generations and not over():
         searches.advance(min(generations, state.generation + searches.part))
@@ -132,9 +126,14 @@ def run(
 
 
 def make_searches(
-    rules: Rules, state: State, device: str, threads: int | None = None
+    rules: Rules,
+    starts: NDArray[np.int32],
+    generations: int,
+    device: str,
+    threads: int | None = None,
 ) -> Searches:
     """Return searches that are ready to run; compilation is over."""
+    state = State.of(rules, starts, generations)
     if device == "gpu":
         return GpuSearches(rules, state)
     load_cpu()
@@ -158,21 +157,14 @@ def make_rules(
     shop: FlowShopInstance,
     tenure: int | None = None,
     sharing: str | None = None,
-    objective: str = Objective.MAKESPAN,
     kept: tuple[int, int] = (0, 0),
 ) -> Rules:
-    """Return the rules of a search; refuses what does not go together."""
-    what = member(Objective, objective, "objective")
+    """Return the rules of a search; refuses a value that is not allowed."""
     share = None if sharing is None else member(Sharing, sharing, "sharing")
-    if what is Objective.FLOW_TIME and share is Sharing.BOTH:
-        raise OptionError(
-            "sharing: expected none or prefix for total flow time, which depends on "
-            "the ends of all jobs behind a swap, got both"
-        )
     if tenure is None:
         tenure = max(7, shop.n_jobs // 4)
     whole(0, MOST_TENURE).check(tenure, "tenure")
-    return Rules(shop.times, what, share, int(tenure), kept)
+    return Rules(shop.times, share, int(tenure), kept)
 
 
 def make_starts(
@@ -226,54 +218,51 @@ KICK = 4
 """Random swaps between the incumbent and the start of a search."""
 
 
-def tabu(search: Search, start: Incumbent | None = None) -> Incumbent:
+def tabu(
+    search: Search, start: Incumbent | None = None, device: str = "cpu"
+) -> Incumbent:
     """Improve ``start`` (default: NEH's schedule) on cores, a search for each thread.
 
-    ``iterations`` are generations. Rounds of searches: the first of a
-    round begins at the incumbent, the others apart from it by some random swaps; all do
-    in later rounds.
+    ``iterations`` are generations. Rounds of searches: the first of a round begins at
+    the incumbent, the others apart from it by some random swaps; all do in later
+    rounds.
     """
-    return _rounds(search, start, "cpu", max(1, search.threads))
-
-
-def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
-    """Improve ``start`` (default: NEH's schedule) on a GPU."""
-    return _rounds(search, start, "gpu", GPU_SEARCHES)
-
-
-def load(_search: Search, _start: Incumbent) -> None:
-    """Load or compile what runs on cores, so that it takes no time from a search."""
-    load_cpu()
-
-
-def _rounds(
-    search: Search, start: Incumbent | None, device: str, searches: int
-) -> Incumbent:
     incumbent = neh(search) if start is None else start
-    n_jobs = search.instance.n_jobs
-    first, last = search.kept[0], n_jobs - search.kept[1]
+    first, last = search.kept[0], search.instance.n_jobs - search.kept[1]
     if last - first < 2:
         return incumbent
     rules = make_rules(search.instance, kept=search.kept)
     rng = np.random.default_rng(search.seed)
     left = math.inf if search.iterations is None else search.iterations
+    count = GPU_SEARCHES if device == "gpu" else max(1, search.threads)
     alone = 1  # the first search of the first round begins at the incumbent
 
     def over() -> bool:
         return incumbent.proved or search.over
 
     while left > 0 and not over():
-        starts = np.tile(incumbent.permutation.astype(np.int32), (searches, 1))
+        starts = np.tile(incumbent.permutation.astype(np.int32), (count, 1))
         for jobs in starts[alone:]:
             swap_some(rng, jobs, first, last, KICK)
         alone = 0
-        state = State.of(rules, starts, int(min(ROUND, left)))
+        generations = int(min(ROUND, left))
+        searches = make_searches(rules, starts, generations, device, search.threads)
 
-        def take(state: State = state) -> None:
+        def take(state: State = searches.state) -> None:
             nonlocal incumbent
             best = state.bests[state.values[:, 1].argmin()]
             incumbent = improve(search, incumbent, best, "tabu")
 
-        run(make_searches(rules, state, device, search.threads), state, over, take)
-        left -= state.generation
+        run(searches, over, take)
+        left -= searches.state.generation
     return incumbent
+
+
+def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """As ``tabu``, but ``GPU_SEARCHES`` on a GPU."""
+    return tabu(search, start, "gpu")
+
+
+def load(_search: Search, _start: Incumbent) -> None:
+    """Load or compile what runs on cores, so that it takes no time from a search."""
+    load_cpu()

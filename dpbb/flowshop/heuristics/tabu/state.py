@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.makespan import append_job
+from dpbb.flowshop.makespan import makespans
 
 
 class Sharing(StrEnum):
@@ -20,13 +20,6 @@ class Sharing(StrEnum):
     BOTH = "both"
 
 
-class Objective(StrEnum):
-    """What a schedule costs."""
-
-    MAKESPAN = "makespan"
-    FLOW_TIME = "flow-time"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
     """What a generation does, wherever it runs.
@@ -34,8 +27,6 @@ class Rules:
     Parameters
     ----------
     times : ndarray of int64, shape (n_jobs, n_machines)
-    objective
-        What a schedule costs.
     sharing
         What a GPU shares; None: what is fastest.
     tenure
@@ -45,15 +36,9 @@ class Rules:
     """
 
     times: NDArray[np.int64]
-    objective: Objective
     sharing: Sharing | None
     tenure: int
     kept: tuple[int, int] = (0, 0)
-
-    @property
-    def flow(self) -> bool:
-        """Whether a schedule costs its total flow time."""
-        return self.objective is Objective.FLOW_TIME
 
     @property
     def n_neighbours(self) -> int:
@@ -65,16 +50,12 @@ class Rules:
     def operations(self) -> float:
         """Operations of one generation of one search, about."""
         n_jobs, n_machines = self.times.shape
-        return float(n_jobs) ** 3 / (3 if self.flow else 6) * n_machines
+        return float(n_jobs) ** 3 / 6 * n_machines
 
-    def values(self, permutations: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return what permutations of shape (r, n_jobs) cost, shape (r,)."""
-        fronts = np.zeros((len(permutations), self.times.shape[1]), np.int64)
-        sums = np.zeros(len(permutations), np.int64)
-        for jobs in permutations.T:
-            fronts = append_job(fronts, self.times[jobs])
-            sums += fronts[:, -1]
-        return sums if self.flow else fronts[:, -1]
+    def makespans(self, permutations: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the makespans of permutations of shape (r, n_jobs), shape (r,)."""
+        nothing = np.zeros(self.times.shape[1], np.int64)
+        return makespans(self.times, permutations.astype(np.intp), nothing, nothing)
 
 
 @dataclass(slots=True, eq=False)
@@ -104,7 +85,7 @@ class State:
     @classmethod
     def of(cls, rules: Rules, starts: NDArray[np.int32], generations: int) -> State:
         """Return searches that have not begun."""
-        values = rules.values(starts)
+        values = rules.makespans(starts)
         history = np.zeros((len(starts), generations + 1), np.int64)
         history[:, 0] = values
         moves = np.full((len(starts), generations), -1, np.int32)
@@ -118,13 +99,14 @@ class Searches(Protocol):
     ``part``: how many generations go together between two looks at the limits.
     """
 
+    state: State
     part: int
 
     def advance(self, last: int) -> None:
         """Make the moves of all generations up to ``last``, counted from 1."""
 
     def neighbours(self) -> NDArray[np.int64]:
-        """Return what all neighbours of the first parent cost.
+        """Return the makespans of all neighbours of the first parent.
 
-        The searches advance by a generation.
+        Searches on a GPU advance by a generation.
         """

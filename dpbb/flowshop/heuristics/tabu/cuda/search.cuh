@@ -1,4 +1,4 @@
-// The state of a search, its tabu list, the minimum of a group.
+// The state of a search, the minimum of a group.
 //
 // A group of blocks has a search. All its blocks know the parent and the tabu list, and
 // make every move themselves, writing the same values where they write to one place. The
@@ -26,35 +26,9 @@ struct Arguments {
   u32 *history;               // [n_searches][generations]: of the parent
   int *moves;                 // the same shape; -1: none
   u32 *steps, *heads, *tails; // [groups][.], see tables.cuh
-  u32 *head_sums;
   u64 *minima;                // [groups][SLOTS]
   u32 *counters;              // [groups][1 + SLOTS]: arrivals, tiles taken
   u32 *neighbours;            // values of all neighbours of the first search, or null
-};
-
-// One by one, and made a struct in the kernel: taken as one parameter, nvcc 13.0 mixes it
-// up with a local struct that holds pointers to shared memory.
-#define PARAMETERS                                                                      \
-  u32 n, u32 first, u32 last, u32 n_searches, u32 group_size, u32 from, u32 to,         \
-      u32 tenure, u32 total, u32 bias, const int *times, const u32 *rows, u32 *parents, \
-      u32 *bests, u32 *values, u32 *expiry, u32 *history, int *moves, u32 *steps,       \
-      u32 *heads, u32 *tails, u32 *head_sums, u64 *minima, u32 *counters,               \
-      u32 *neighbours
-#define ARGUMENTS                                                                       \
-  Arguments {                                                                           \
-    n, first, last, n_searches, group_size, from, to, tenure, total, bias, times, rows, \
-        parents, bests, values, expiry, history, moves, steps, heads, tails, head_sums, \
-        minima, counters, neighbours                                                    \
-  }
-
-// Which moves of a parent are tabu: two jobs that were moved against each other.
-struct Tabu {
-  const u32 *expiry, *jobs;
-  u32 n, generation;
-
-  __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
-    return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
-  }
 };
 
 __device__ __forceinline__ u64 minimum_of_warp(u64 value) {
@@ -108,29 +82,6 @@ __device__ __forceinline__ u64 least_of_group(
   }
   group.meet();
   return __ldcg(slot);
-}
-
-// Forbids to move two jobs again; by one thread of each block.
-__device__ __forceinline__ void forbid(u32 *expiry, u32 n, u32 a, u32 b, u32 until) {
-  expiry[(size_t)a * n + b] = until;
-  expiry[(size_t)b * n + a] = until;
-}
-
-// What every generation leaves behind; move: -1 if there was none.
-__device__ __forceinline__ void write_down(
-    const Arguments &arg, u32 member, u32 search, u32 generation, u32 value, int move) {
-  if (threadIdx.x || member) return;
-  const u32 record = search * (arg.to - arg.from) + generation - arg.from;
-  arg.history[record] = value;
-  arg.moves[record] = move;
-}
-
-// A better schedule than all before.
-__device__ __forceinline__ void keep_best(
-    const Arguments &arg, u32 member, u32 search, const u32 *jobs) {
-  if (member == 0)
-    for (u32 c = threadIdx.x; c < arg.n; c += BLOCK)
-      arg.bests[(size_t)search * arg.n + c] = jobs[c];
 }
 
 // Leaves a search to the next launch.

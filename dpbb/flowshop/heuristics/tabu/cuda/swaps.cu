@@ -4,7 +4,7 @@
 // two j that follow one another, so that the jobs between are the same for all and their
 // steps are read by all lanes at once. SHARING 0: every column starts empty (Czapinski
 // and Barnes); 1: at the parent's column before i; 2: and ends at the parent's tail
-// behind j. All three give the same values. FLOW: total flow time.
+// behind j. All three give the same values.
 #include "search.cuh"
 
 constexpr u32 TILE = 8;
@@ -15,7 +15,6 @@ struct Parent {
   u32 *steps;       // [n][ROW]
   u32 *heads;       // [CELLS][length], behind a position, plus bias, in both halves
   u32 *tails;       // [N_MACHINES][length], from a position on
-  u32 *head_sums;   // [n + 1]: by jobs before
   __device__ __forceinline__ u32 length() const { return (n + BATCH - 1) / BATCH * BATCH; }
 };
 
@@ -49,12 +48,6 @@ struct Heads {
     u32 heads[BATCH];
     for (int e = 0; e < BATCH; ++e) heads[e] = twice((u32)(values[e] + bias));
     if (k > 0) store_batch(parent.heads + (k - 1) * parent.length() + c, heads);
-#if FLOW
-    if (k == N_MACHINES - 1)
-      for (int e = 0; e < BATCH && c + e < (int)parent.n; ++e)
-        parent.head_sums[c + e + 1] = parent.head_sums[c + e] + (u32)values[e] -
-                                      rows.of(parent.jobs[c + e])[2 * (CELLS - 1)];
-#endif
   }
 };
 
@@ -80,65 +73,37 @@ struct Swaps {
   // Values of the neighbours (i, a) and (i, a + 1); i0 and d0: of the tile. `b` is a + 1
   // where there is such a position, else a. All lanes of a warp come here together.
   __device__ __forceinline__ void evaluate(
-      u32 i0, u32 d0, u32 i, u32 a, u32 b, u32 &value_a, u32 &value_b, u32 total,
-      u32 flow_base) const {
+      u32 i0, u32 d0, u32 i, u32 a, u32 b, u32 &value_a, u32 &value_b,
+      u32 total) const {
     const u32 *jobs = parent.jobs;
     const u32 job_i = jobs[i], job_a = jobs[a], job_b = jobs[b];
     Column column;
-#if FLOW
-    u32 flow = 0;
-#define COUNT() flow += column.z[CELLS - 1]
-#else
-#define COUNT()
-#endif
 #if SHARING == 0
     column.clear(bias);
     u32 before = i ? jobs[i - 1] : zero_row;
-    if (i) COUNT();
     u32 p = 1;
-    for (; p < i0; ++p) {
-      column.follow(step(p), bias);
-      COUNT();
-    }
+    for (; p < i0; ++p) column.follow(step(p), bias);
     for (; p < i0 + TILE - 1; ++p)
-      if (p < i) {
-        column.follow(step(p), bias);
-        COUNT();
-      }
+      if (p < i) column.follow(step(p), bias);
     column.follow(rows, before, before, job_a, job_b, bias);
 #else
     column.begin(parent.heads + i - 1, parent.length(), i > 0, rows, job_a, job_b, bias);
-#if FLOW
-    flow = parent.head_sums[i];
 #endif
-#endif
-    COUNT();
     const bool apart = a > i + 1;
     if (apart) {
       const u32 next = jobs[i + 1];
       column.follow(rows, job_a, job_b, next, next, bias);
-      COUNT();
     }
     u32 c = i0 + 2;
     const u32 c_end = min(i0 + d0 + 2 * TILE - 1, n);
     for (; c < min(i0 + TILE + 1, c_end); ++c)
-      if (c >= i + 2 && c < a) {
-        column.follow(step(c), bias);
-        COUNT();
-      }
-    for (; c < i0 + d0 + 1; ++c) {
-      column.follow(step(c), bias);
-      COUNT();
-    }
+      if (c >= i + 2 && c < a) column.follow(step(c), bias);
+    for (; c < i0 + d0 + 1; ++c) column.follow(step(c), bias);
     for (; c < c_end; ++c)
-      if (c >= i + 2 && c < a) {
-        column.follow(step(c), bias);
-        COUNT();
-      }
+      if (c >= i + 2 && c < a) column.follow(step(c), bias);
     const u32 last = jobs[a - 1];
     column.follow(
         rows, apart ? last : job_a, apart ? last : job_b, job_i, job_a, bias);
-    COUNT();
 #if SHARING == 2
     const u32 length = parent.length();
     const u32 *tails = parent.tails + a + 1;
@@ -157,34 +122,18 @@ struct Swaps {
     if (end + 1 < n) {
       const u32 next = jobs[end + 1];
       column.follow(rows, WIDE ? job_i : job_b, job_i, next, next, bias);
-      COUNT();
     }
     c = i0 + d0 + 4 - WIDE;
     for (; c < min(i0 + d0 + 2 * TILE + 2, n); ++c)
-      if (c >= end + 2) {
-        column.follow(step(c), bias);
-        COUNT();
-      }
-    for (; c < n; ++c) {
-      column.follow(step(c), bias);
-      COUNT();
-    }
-#if FLOW
-    value_a = flow + flow_base + (a - i) * (job_base(job_a) - job_base(job_i));
-#else
+      if (c >= end + 2) column.follow(step(c), bias);
+    for (; c < n; ++c) column.follow(step(c), bias);
     const u32 end_a = a + 1 == n ? job_i : jobs[n - 1];
     const u32 end_b = b + 1 == n ? job_i : jobs[n - 1];
     value_a = column.cell(CELLS - 1, 0) + sum_of(end_a) + total - (bias & 0xffff);
     value_b = column.cell(CELLS - 1, 1) + sum_of(end_b) + total - (bias & 0xffff);
 #endif
-#endif
-#undef COUNT
   }
 
-  const int *times;
-  __device__ __forceinline__ u32 job_base(u32 job) const {
-    return (u32)times[job * N_MACHINES];
-  }
   __device__ __forceinline__ u32 sum_of(u32 job) const {
     const u32 cell = rows.of(job)[(CELLS - 1) * CELL_WORDS];
     return WIDE ? cell : cell & 0xffff;
@@ -220,13 +169,10 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   Group group = {counts, arg.group, 0};
   u64 *const slots = arg.minima + which * SLOTS;
   const Rows rows = {arg.rows};
-  Parent parent = {n, jobs, nullptr, nullptr, nullptr, nullptr};
+  Parent parent = {n, jobs, nullptr, nullptr, nullptr};
   parent.steps = STEPS_SHARED ? own_steps : arg.steps + (size_t)which * n * ROW;
   parent.heads = arg.heads + (size_t)which * CELLS * parent.length();
   parent.tails = arg.tails + (size_t)which * N_MACHINES * parent.length();
-#if FLOW
-  parent.head_sums = arg.head_sums + (size_t)which * (n + 1);
-#endif
   u32 turn = 0;  // generations of this group, over all of its searches
   for (u32 search = which; search < arg.n_searches; search += n_groups) {
     const u32 *const own = arg.parents + (size_t)search * n;
@@ -237,15 +183,6 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
     __syncthreads();
     for (u32 x = thread; x < (n - 1) * CELLS; x += BLOCK)
       build_step(parent, rows, 1 + x / CELLS, x % CELLS);
-    u32 flow_base = 0;
-#if FLOW
-    if (thread == 0) parent.head_sums[0] = 0;
-    for (u32 c = 0; c < n; ++c) {
-      const u32 job = jobs[c];
-      flow_base += (n - c) * (u32)arg.times[job * N_MACHINES] +
-                   rows.of(job)[2 * (CELLS - 1)];
-    }
-#endif
     u32 i = 0, j = n - 1;  // what the last move has changed
     for (u32 g = arg.from; g < arg.to; ++g, ++turn) {
       if (thread == 0) {
@@ -265,8 +202,10 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
       }
       group.meet();
 #endif
-      const Tabu tabu = {expiry, jobs, n, g};
-      Swaps swaps = {parent, rows, parent.steps, n, arg.bias, n, arg.times};
+      const auto forbidden = [&](u32 i, u32 j) {  // moved against each other lately
+        return g <= expiry[(size_t)jobs[i] * n + jobs[j]];
+      };
+      const Swaps swaps = {parent, rows, parent.steps, n, arg.bias, n};
       u64 least = NO_MOVE;
       u32 *const next = arg.group > 1 ? counts + 1 + turn % SLOTS : taken;
       for (u32 tile = warp; tile < n_tiles;) {
@@ -282,18 +221,17 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         }
         const u32 a = first_a, b = min(first_a + 1, n - 1);
         u32 values[2];
-        swaps.evaluate(
-            i0, d0, first_i, a, b, values[0], values[1], arg.total, flow_base);
+        swaps.evaluate(i0, d0, first_i, a, b, values[0], values[1], arg.total);
         if (WIDE) {
           u32 other;
-          swaps.evaluate(i0, d0, first_i, b, b, values[1], other, arg.total, flow_base);
+          swaps.evaluate(i0, d0, first_i, b, b, values[1], other, arg.total);
         }
         for (int half = 0; half < 2; ++half) {
           if (!(half ? has_b : has_a)) continue;
           const u32 at = a + (u32)half, t = index_of(first_i, at, n);
           const u64 key = (u64)values[half] << 32 | t;
           if (arg.neighbours && search == 0) arg.neighbours[t] = values[half];
-          if (key < least && (values[half] < best || !tabu.forbids(first_i, at)))
+          if (key < least && (values[half] < best || !forbidden(first_i, at)))
             least = key;
         }
         if (n_tiles <= warps) break;
@@ -312,11 +250,9 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         if (thread == 0) {
           jobs[i] = job_j;
           jobs[j] = job_i;
-          forbid(expiry, n, job_i, job_j, g + arg.tenure);
+          expiry[(size_t)job_i * n + job_j] = g + arg.tenure;
+          expiry[(size_t)job_j * n + job_i] = g + arg.tenure;
         }
-#if FLOW
-        flow_base += (j - i) * (swaps.job_base(job_j) - swaps.job_base(job_i));
-#endif
         __syncthreads();
         for (u32 x = thread; x < 4 * CELLS; x += BLOCK) {
           const u32 part = x / CELLS, c = (part < 2 ? i : j) + part % 2;
@@ -324,20 +260,34 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         }
         if (value < best) {
           best = value;
-          keep_best(arg, member, search, jobs);
+          if (member == 0)
+            for (u32 c = thread; c < n; c += BLOCK)
+              arg.bests[(size_t)search * n + c] = jobs[c];
         }
       } else {
         i = n - 1;
         j = 0;
         __syncthreads();  // all have read the minimum
       }
-      write_down(arg, member, search, g, value, move);
+      if (thread == 0 && member == 0) {
+        const u32 record = search * (arg.to - arg.from) + g - arg.from;
+        arg.history[record] = value;
+        arg.moves[record] = move;
+      }
     }
     leave(arg, group, member, search, jobs, value, best);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 1)
-search_swaps(PARAMETERS) {
-  search_all(ARGUMENTS);
+// One by one, and made a struct here: taken as one parameter, nvcc 13.0 mixes it up with
+// a local struct that holds pointers to shared memory.
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) search_swaps(
+    u32 n, u32 first, u32 last, u32 n_searches, u32 group, u32 from, u32 to, u32 tenure,
+    u32 total, u32 bias, const int *times, const u32 *rows, u32 *parents, u32 *bests,
+    u32 *values, u32 *expiry, u32 *history, int *moves, u32 *steps, u32 *heads,
+    u32 *tails, u64 *minima, u32 *counters, u32 *neighbours) {
+  search_all(
+      {n, first, last, n_searches, group, from, to, tenure, total, bias, times, rows,
+       parents, bests, values, expiry, history, moves, steps, heads, tails, minima,
+       counters, neighbours});
 }

@@ -4,7 +4,6 @@ import itertools
 import json
 
 import numpy as np
-import pytest
 
 from dpbb import FlowShopInstance
 from dpbb.flowshop.heuristics.tabu import cpu
@@ -14,7 +13,7 @@ from dpbb.flowshop.heuristics.tabu.search import (
     make_starts,
     run,
 )
-from dpbb.flowshop.heuristics.tabu.state import State
+from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.taillard import taillard_instance
 from tests.conftest import GOLDEN
 
@@ -27,9 +26,9 @@ def shop(n_jobs, n_machines, seed=3, longest=20):
 def searched(instance, generations, *, threads=1, searches=1, seed=1, **changes):
     rules = make_rules(instance, **changes)
     starts = make_starts(instance, range(instance.n_jobs), searches, seed)
-    state = State.of(rules, starts, generations)
-    run(make_searches(rules, state, "cpu", threads), state)
-    return state
+    searches = make_searches(rules, starts, generations, "cpu", threads)
+    run(searches)
+    return searches.state
 
 
 def neighbours(jobs):
@@ -45,7 +44,7 @@ def slow_search(rules, start, generations):
     parent = tuple(int(job) for job in start)
 
     def cost(jobs):
-        return int(rules.values(np.array([jobs], np.int32))[0])
+        return makespan(rules.times, jobs)
 
     best, last_tabu, moves, values = cost(parent), {}, [], []
     value = best
@@ -75,8 +74,8 @@ def test_golden_values_and_trajectories():
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
         rules = make_rules(instance, tenure=7)
-        state = State.of(rules, make_starts(instance, range(20), 1, 0), 12)
-        found = make_searches(rules, state, "cpu", 1).neighbours()
+        starts = make_starts(instance, range(20), 1, 0)
+        found = make_searches(rules, starts, 12, "cpu", 1).neighbours()
         assert found.tolist() == golden["f_generation0"]
         state = searched(instance, 12, tenure=7)
         steps = np.column_stack([state.moves[0], state.history[0, 1:]])
@@ -85,26 +84,23 @@ def test_golden_values_and_trajectories():
         assert state.values[0, 1] == golden["best"]
 
 
-WAYS = [{}, {"objective": "flow-time"}]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_trajectories_are_those_of_the_definition(way):
+def test_trajectories_are_those_of_the_definition():
     for n_jobs, n_machines, longest in [(2, 3, 9), (3, 2, 9), (7, 1, 9), (8, 4, 3)]:
         instance = shop(n_jobs, n_machines, longest=longest)
         for tenure, kept in [(0, (0, 0)), (1, (0, 0)), (6, (0, 0)), (3, (1, 1))]:
             if sum(kept) > n_jobs:
                 continue
-            rules = make_rules(instance, tenure, kept=kept, **way)
+            rules = make_rules(instance, tenure, kept=kept)
             start = np.arange(n_jobs, dtype=np.int32)[None]
-            state = State.of(rules, start, 12)
-            run(make_searches(rules, state, "cpu", 1), state)
+            searches = make_searches(rules, start, 12, "cpu", 1)
+            run(searches)
+            state = searches.state
             moves, values, parent, best = slow_search(rules, start[0], 12)
             assert state.moves[0].tolist() == moves
             assert state.history[0, 1:].tolist() == values
             assert state.parents[0].tolist() == list(parent)
             assert state.values[0].tolist() == [values[-1], best]
-            assert rules.values(state.bests)[0] == best
+            assert makespan(instance.times, state.bests[0]) == best
 
 
 def test_threads_and_parts_change_nothing(monkeypatch):

@@ -15,7 +15,6 @@ def test_the_paper_s_largest_shop_fits_into_16_bits():
     times = generate(101, 900, 40).T
     assert not Rows(times).wide
     assert Rows(times * 20).wide
-    assert Rows(times, flow=True).wide
 
 
 @pytest.mark.parametrize("scale", [1, 5000])
@@ -34,8 +33,7 @@ def test_cells_are_sums_behind_and_before_a_machine(scale):
 def test_kernels_compile(wide):
     for sharing in range(3):
         defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing}
-        defines |= {"FLOW": int(wide and sharing < 2), "BLOCK": 512}
-        defines |= {"STEPS_SHARED": 1}
+        defines |= {"BLOCK": 512, "STEPS_SHARED": 1}
         text, options = translation_unit([SOURCE], defines)
         compile_unit(text, [*options, "--gpu-architecture=compute_90"])
 
@@ -54,5 +52,4 @@ def test_columns_are_shared_where_that_was_measured_to_pay(
         return sharing_of(make_rules(shop, **changes), searches)
 
     assert shared() == ("both" if pays else "none")
-    assert shared(objective="flow-time") == ("prefix" if pays else "none")
     assert shared(sharing="both") == "both"
