@@ -316,6 +316,8 @@ class Run:
             self._show(progress)
         except ClusterError as error:  # such as that the handle was closed meanwhile
             logger.debug("a run is watched no more: %s", error)
+        except Exception:
+            logger.exception("run %s is shown no more", self.run_id)
 
     async def _show_here(self, progress: Progress) -> None:
         with contextlib.closing(progress):

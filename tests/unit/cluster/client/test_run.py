@@ -11,7 +11,7 @@ import pytest
 
 from dpbb.cluster.client.connect import check_open
 from dpbb.cluster.client.run import Run
-from dpbb.errors import ClusterError, OptionError, SchedulerLostError
+from dpbb.errors import ClusterError, InvariantError, OptionError, SchedulerLostError
 
 
 def calls_of(**handlers):
@@ -82,3 +82,15 @@ def test_a_closed_client_is_refused(status):
     check_open(SimpleNamespace(status="running", scheduler_info=dict))
     with pytest.raises(ClusterError, match="one that is closed"):
         check_open(SimpleNamespace(status=status))
+
+
+@pytest.mark.parametrize("error", [InvariantError("no proof"), ValueError("no screen")])
+def test_what_ends_the_showing_in_a_thread_is_logged(monkeypatch, caplog, error):
+    """It left the thread, as a traceback on the user's screen."""
+
+    def fails(_run, _progress):
+        raise error
+
+    monkeypatch.setattr(Run, "_show", fails)
+    calls_of()._show_quietly(None)
+    assert str(error) in caplog.text
