@@ -134,6 +134,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             "spec": self.spec,
             "lease": self.lease,
             "report": self.report,
+            "note": self.note,
             **self.calls.handlers(),
             "describe": self.describe,
         }
@@ -251,6 +252,10 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             finally:
                 self._answers.pop(lease, None)
         return wrap(encode(order))
+
+    async def note(self, run_id: RunId, kind: str, text: str) -> None:
+        """Note for people what a worker says of a run."""
+        self.hub.note(run_id, kind, text)
 
     # -- RPCs of clients ------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.errors import DpbbError
+from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 from dpbb.options import Heuristics
 from dpbb.problem import ImprovesSchedules, Incumbent, StartSearch, proving_bound
 
@@ -44,14 +44,21 @@ NICENESS = 5
 """Where cores are short, those who explore and report go first."""
 
 
+GONE = (ClusterError, InvariantError, StaleLeaseError)
+"""What a ``Channel`` raises when the run is over, or the way to it is closed."""
+
+
 class Channel(Protocol):
     """The way from a worker's heuristics to the run."""
 
     def spec(self) -> RunSpec:
-        """Return the run; blocks. A DpbbError when it is gone."""
+        """Return the run; blocks. One of ``GONE`` when there is none."""
 
     def offer(self, incumbent: Incumbent) -> None:
-        """Offer a schedule; blocks. A DpbbError when the run is gone."""
+        """Offer a schedule; blocks. Raises as ``spec``."""
+
+    def note(self, text: str) -> None:
+        """Tell whoever watches the run; blocks. Raises as ``spec``."""
 
 
 class RunHeuristics:
@@ -122,7 +129,7 @@ class RunHeuristics:
                 methods = [AUTO] * auto + list(problem.improving_methods) * others
                 while self._search_once(stop, threads, spec, methods, bound):
                     pass
-        except DpbbError as error:  # the run, or the way to it, is gone
+        except GONE as error:
             logger.debug("heuristics end: %s", error)
 
     def _search_once(
@@ -161,12 +168,16 @@ class RunHeuristics:
         try:
             problem: Any = spec.problem
             found = problem.improve(best, search)
-        except DpbbError:
+        except GONE:
             raise
-        except Exception:
+        except Exception as error:
             logger.exception("heuristic %s fails", method)
             with self._changed:
+                is_news = method not in self._failed
                 self._failed.add(method)
+            if is_news:
+                why = f"{type(error).__name__}: {error}"
+                self._channel.note(f"heuristic {method} is left out, it fails: {why}")
             return True
         if found.proved:  # nothing is left to search for; the proof is the tree's
             self._proved = found.value

@@ -247,6 +247,10 @@ class _RunChannel:
         source = f"{incumbent.source}, {address}"
         self._call("dpbb_offer", permutation=jobs, source=source)
 
+    def note(self, text: str) -> None:
+        text = f"{text} (worker {self._plugin.worker.address})"
+        self._call("dpbb_note", kind="heuristics", text=text)
+
     def _call(self, op: str, **message: Any) -> None:
         try:
             self._link.call(op, run_id=self._link.run_id, **message)

@@ -9,7 +9,7 @@ import pytest
 
 from dpbb.cluster.worker import heuristics as module
 from dpbb.cluster.worker.heuristics import RunHeuristics, WorkerHeuristics
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, OptionError
 from dpbb.options import Tuning
 from dpbb.problem import ImprovesSchedules, Incumbent
 from tests.cluster.support import wait_until
@@ -40,11 +40,14 @@ class Channel:
         object.__setattr__(problem, "improving_methods", methods)
         assert isinstance(problem, ImprovesSchedules)
         self.run = SimpleNamespace(problem=problem, tuning=Tuning())
-        self.offers = []
+        self.offers, self.notes = [], []
         self.gone = False
 
     def spec(self):
         return self.run
+
+    def note(self, text):
+        self.notes.append(text)
 
     def offer(self, incumbent):
         if self.gone:
@@ -187,20 +190,27 @@ def test_the_limit_of_a_start_may_be_given(started):
     assert lengths == [7.5]
 
 
-def test_a_method_that_fails_is_left_out(started, caplog):
+@pytest.mark.parametrize("error", [ZeroDivisionError(), OptionError("not here")])
+def test_a_method_that_fails_is_left_out_and_people_are_told_once(
+    started, caplog, error
+):
+    """An error of dpbb's own ended the thread, and nobody learned of it."""
     calls = []
 
     def failing(method, start, search):
         calls.append(method)
         if method == "bad":
-            raise ZeroDivisionError
+            raise error
         return until_stopped(method, start, search)
 
-    run = started(Channel(failing, ("bad", "good")), threads=2)
-    run.know(beginning(100))
+    channel = Channel(failing, ("bad", "good"))
+    started(channel, threads=2).know(beginning(100))
     wait_until(lambda: "good" in calls)
     assert "bad fails" in caplog.text
     assert calls.count("bad") == 1
+    (note,) = channel.notes
+    assert "heuristic bad" in note
+    assert type(error).__name__ in note
 
 
 def test_the_threads_end_with_the_run_that_is_gone(started):
