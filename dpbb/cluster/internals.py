@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from distributed import Scheduler
+from distributed import Client, Scheduler
 from distributed.protocol.compression import decompress
 from distributed.protocol.serialize import Serialized, merge_and_deserialize
 
@@ -103,6 +103,32 @@ class WorkerPluginSender:
 
 
 # -- a client, a worker, a message -----------------------------------------------------
+
+
+def client_in_time(start: Any, most_s: float, **options: Any) -> Client:
+    """Return a blocking client; TimeoutError unless it is connected in time.
+
+    Dask limits each call of its own, but waits for ever where the loop that is to make
+    them has ended or is blocked, or the cluster is closed by another thread.
+
+    Parameters
+    ----------
+    start, options
+        As for ``distributed.Client``.
+    """
+
+    class ClientInTime(Client):
+        def start(self, **kwargs: Any) -> None:
+            try:
+                super().start(callback_timeout=most_s, **kwargs)  # type: ignore[no-untyped-call]
+            except TimeoutError:
+                self.status = "closed"  # to close it would wait for the same loop
+                raise
+
+    ClientInTime.__name__ = "Client"  # as its representation shows
+    made: Any = ClientInTime
+    client: Client = made(start, set_as_default=False, **options)
+    return client
 
 
 def is_asynchronous(client: Any) -> bool:

@@ -122,3 +122,17 @@ def test_what_a_scheduler_keeps_opaque_is_opened():
     message = loads(dumps({"x": to_serialize(content)}), deserialize=False)
     assert isinstance(message["x"], Serialized)
     np.testing.assert_array_equal(internals.opened(message["x"]), content)
+
+
+@pytest.mark.timeout(60)
+def test_a_client_of_a_loop_that_is_blocked_is_not_waited_for(both):
+    """Dask's own client waited for ever."""
+    go_on = threading.Event()
+    both[0].loop.add_callback(go_on.wait, 30)
+    try:
+        with pytest.raises(TimeoutError):
+            internals.client_in_time(both[0], 0.2)
+    finally:
+        go_on.set()
+    with internals.client_in_time(both[0], 30) as client:
+        assert repr(client).startswith("<Client: 'inproc://")

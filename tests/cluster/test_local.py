@@ -73,6 +73,22 @@ def test_killed_worker_is_replaced_and_the_counts_stay():
         assert cluster.workers[0].pid != victim
 
 
+def test_what_comes_first_here_keeps_no_other_cluster_waiting():
+    """Two solves in threads: the second waited for the first one's schedule."""
+    other_is_there = threading.Event()
+
+    def start(launched):
+        with embedded_cluster(threads=1, launched=launched):
+            return True
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(start, lambda: other_is_there.wait(60))
+        assert pool.submit(start, lambda: None).result(60)
+        assert not first.done()
+        other_is_there.set()
+        assert first.result(60)
+
+
 def test_embedded_cluster_leaves_no_process():
     """Neither in order nor when the block raises."""
     pids = []

@@ -76,14 +76,16 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
     SchedulerLostError
         Nobody answers there.
     """
-    from distributed import Client
     from distributed.comm.core import FatalCommClosedError
+
+    from dpbb.cluster.internals import client_in_time
 
     try:
         where = _address_in(address) if address.endswith(".json") else address
         timeout = CONNECT_S if most_s is None else min(CONNECT_S, most_s)
         _shake_hands(where, timeout)
-        client = Client(where, timeout=timeout, set_as_default=False)
+        # three calls, each with that limit
+        client = client_in_time(where, 3 * timeout + 1, timeout=timeout)
     except (OSError, ValueError) as error:
         # another certificate is none that comes back
         wrong = isinstance(error, (ValueError, ssl.SSLError, FatalCommClosedError))

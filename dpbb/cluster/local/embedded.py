@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 DASHBOARD_PORT = 8787
+CLIENT_S = 120.0
+"""A client of the new cluster is there by then, also on a busy machine."""
+
 _starting = Lock()
+"""One cluster at a time, as two would find the same port free."""
 
 logger = logging.getLogger(__name__)
 
@@ -85,23 +89,28 @@ def embedded_cluster(
     threads_each = max(1, cores // len(environs))
     with ExitStack() as stack:
         cluster: Any = None
-        with _starting:  # one at a time, as two would find the same port free
-            address = dashboard_address or free_dashboard_address()
-            ignore_dasks_warnings()
-            if len(plan.gpus) > 1 and find_spec("dask_cuda") is not None:
+        ignore_dasks_warnings()
+        if len(plan.gpus) > 1 and find_spec("dask_cuda") is not None:
+            with _starting:
                 cluster = local_cuda_cluster(
                     plan.gpus,
                     host=HOST,
                     threads=threads_each,
-                    dashboard_address=address,
+                    dashboard_address=dashboard_address or free_dashboard_address(),
                 )
-            if cluster is None:
-                message = None if warm_up is None else (engine, *warm_up)
-                cluster = _own_cluster(
-                    stack, environs, threads_each, address, message, unwanted, launched
-                )
-            else:
-                stack.enter_context(cluster)
+        if cluster is None:
+            message = None if warm_up is None else (engine, *warm_up)
+            cluster = _own_cluster(
+                stack,
+                environs,
+                threads_each,
+                dashboard_address,
+                message,
+                unwanted,
+                launched,
+            )
+        else:
+            stack.enter_context(cluster)
         yield cluster, stack.enter_context(_client(cluster))
 
 
@@ -109,7 +118,7 @@ def _own_cluster(
     stack: ExitStack,
     environs: list[dict[str, str]],
     threads: int,
-    dashboard_address: str,
+    dashboard_address: str | None,
     warm_up: tuple[str, Problem[Any], TreeOptions] | None,
     unwanted: Callable[[], bool],
     launched: Callable[[], object],
@@ -132,30 +141,37 @@ def _own_cluster(
         raise ClusterError("expected a use of the cluster, got none while it started")
     started: list[Any] = []
     stack.enter_context(quiet_dask())
-    cluster = LocalCluster(
-        n_workers=len(environs),
-        threads_per_worker=threads,
-        worker_class=EmbeddedWorker,
-        protocol="tcp://",
-        host=HOST,
-        dashboard_address=dashboard_address,
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=False,
-        spares=spares,
-        environs=environs,
-        on_hopeless=lambda text: _fail_runs(started, text),
-        # the problem's class may be one of the user's script or notebook: by value
-        warm_up=None if warm_up is None else cloudpickle.dumps(warm_up),
-    )
+    with _starting:
+        cluster = LocalCluster(
+            n_workers=len(environs),
+            threads_per_worker=threads,
+            worker_class=EmbeddedWorker,
+            protocol="tcp://",
+            host=HOST,
+            dashboard_address=dashboard_address or free_dashboard_address(),
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=False,
+            spares=spares,
+            environs=environs,
+            on_hopeless=lambda text: _fail_runs(started, text),
+            # the problem's class may be one of the user's script or notebook: by value
+            warm_up=None if warm_up is None else cloudpickle.dumps(warm_up),
+        )
     started.append(stack.enter_context(cluster))
     attach_later(cluster.scheduler)
     return cluster
 
 
 def _client(cluster: LocalCluster) -> Client:
-    from distributed import Client
+    from dpbb.cluster.internals import client_in_time
 
-    return Client(cluster, set_as_default=False)
+    try:
+        return client_in_time(cluster, CLIENT_S)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"expected the cluster on this machine to answer within {CLIENT_S:g} s, "
+            "got no answer: it was closed, or its event loop is blocked"
+        ) from error
 
 
 def free_dashboard_address() -> str:
