@@ -123,18 +123,13 @@ class Forecaster:
             return
         outlook.latest = Estimate(
             saved.totals.seconds,
-            nodes_of(saved),
+            saved.counters.nodes,
             saved.ub,
             (found.low, found.nodes, found.high),
             found.by_ub,
         )
         outlook.due_s = GROWTH * saved.totals.seconds
         coordinator.note_event("estimate", text_of(found), self._clock())
-
-
-def nodes_of(saved: Checkpoint) -> int:
-    """Nodes that a checkpoint's run has explored."""
-    return saved.counters.decomposed + saved.counters.leaves
 
 
 def estimate_saved(

@@ -25,6 +25,11 @@ from dpbb.coordination.messages import (
 )
 from dpbb.errors import EngineUnavailable, InvariantError, OptionError
 
+logger = logging.getLogger(__name__)
+
+REFUSALS = (EngineUnavailable, OptionError)
+"""What an engine raises that cannot run there, or not this run: for good."""
+
 PARK_S = 20.0
 """A task waits so long for another unit when its own is finished, then it ends.
 
@@ -34,12 +39,21 @@ worker, which others may want. Below the time-out ``rpc``, or it would ask again
 
 
 class Handover:
-    """Part of the hub; see the module."""
+    """Part of the hub, whose ``fail`` ends a run; see the module."""
 
-    def __init__(self, table: SeatTable, sharing: SeatSharing, shell: Shell) -> None:
+    def __init__(
+        self,
+        table: SeatTable,
+        sharing: SeatSharing,
+        shell: Shell,
+        fail: Callable[[RunId, Exception | str], None],
+        clock: Callable[[], float],
+    ) -> None:
         self._table = table
         self._sharing = sharing
         self._shell = shell
+        self._fail = fail
+        self._clock = clock
 
     def after_last(
         self, run: OpenRun, seat_id: SeatId, report: Report, now: float
@@ -101,32 +115,10 @@ class Handover:
             run.informed.add(worker)
             self._shell.submit(run.id, assignment, worker)
 
-
-logger = logging.getLogger(__name__)
-
-REFUSALS = (EngineUnavailable, OptionError)
-"""What an engine raises that cannot run there, or not this run: for good."""
-
-
-class Failures:
-    """Takes note of what tasks raise; see the module."""
-
-    def __init__(
-        self,
-        table: SeatTable,
-        sharing: SeatSharing,
-        fail: Callable[[RunId, Exception | str], None],
-        clock: Callable[[], float],
-    ) -> None:
-        self._table = table
-        self._sharing = sharing
-        self._fail = fail
-        self._clock = clock
-
-    def take(
+    def after_error(
         self, run: OpenRun, assignment: Assignment, error: Exception | str
     ) -> None:
-        """Let another seat try, or end the run."""
+        """Let another seat try what a task has raised on, or end the run."""
         if isinstance(error, InvariantError):
             self._fail(run.id, error)
         elif isinstance(error, REFUSALS):

@@ -11,13 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dpbb.cluster.scheduler.handover import (
-    PARK_S,
-    REFUSALS,
-    Failures,
-    Handover,
-    last_line,
-)
+from dpbb.cluster.scheduler.handover import PARK_S, REFUSALS, Handover, last_line
 from dpbb.cluster.scheduler.heuristics import HeuristicThreads
 from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
@@ -69,9 +63,8 @@ class Hub:
         self._shell = shell
         self._clock = clock
         self._sharing = SeatSharing(self.table, self.runs, clock)
-        self._handover = Handover(self.table, self._sharing, shell)
+        self._handover = Handover(self.table, self._sharing, shell, self.fail, clock)
         self._heuristics = HeuristicThreads(self.table, self.runs, shell, clock)
-        self._failures = Failures(self.table, self._sharing, self.fail, clock)
         self._settling = False
 
     # -- runs -------------------------------------------------------------------
@@ -321,7 +314,7 @@ class Hub:
         unit, attempt = assignment.unit, assignment.attempt
         run.coordinator.unassign(unit, attempt, self._clock(), lost=lost)
         if error is not None:
-            self._failures.take(run, assignment, error)
+            self._handover.after_error(run, assignment, error)
         self._settle(run_id)
 
     # -- inside -----------------------------------------------------------------

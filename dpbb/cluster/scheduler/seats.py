@@ -100,13 +100,7 @@ class SeatTable:
         entry = WorkerSeats(nthreads, [], host=host, cores=cores)
         self.workers[worker] = entry
         for message in seats:
-            device = Device(
-                str(message["kind"]),
-                str(message["uuid"]),
-                int(message["index"]),
-                int(message["threads"]),
-                str(message["name"]),
-            )
+            device = Device(**{k: v for k, v in message.items() if k != "id"})
             label = f"{name or worker}/{device.kind}{device.index}"
             seat = SeatState(SeatId(message["id"]), worker, device, name=label)
             if self._can_hold(entry, device):

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from dpbb.cluster.worker.exploration import SeatClosedError
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 from dpbb.options import Heuristics
@@ -44,7 +45,7 @@ NICENESS = 5
 """Where cores are short, those who explore and report go first."""
 
 
-GONE = (ClusterError, InvariantError, StaleLeaseError)
+GONE = (ClusterError, InvariantError, SeatClosedError, StaleLeaseError)
 """What a ``Channel`` raises when the run is over, or the way to it is closed."""
 
 

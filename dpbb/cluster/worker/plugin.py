@@ -14,6 +14,7 @@ import platform
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
 from threading import Thread
@@ -90,22 +91,12 @@ class DpbbWorkerPlugin(WorkerPlugin):
             "versions": versions(),
             "cores": min(physical_cores(), CPU_COUNT),
             "seats": [
-                {
-                    "id": seat,
-                    "kind": sessions.device.kind,
-                    "uuid": sessions.device.uuid,
-                    "index": sessions.device.index,
-                    "threads": sessions.device.threads,
-                    "name": sessions.device.name,
-                }
+                {"id": seat, **asdict(sessions.device)}
                 for seat, sessions in self.seats.items()
             ],
         }
-        gpus = [
-            sessions.device.uuid
-            for sessions in self.seats.values()
-            if sessions.device.kind == "cuda"
-        ]
+        devices = [sessions.device for sessions in self.seats.values()]
+        gpus = [device.uuid for device in devices if device.kind == "cuda"]
         if gpus:
             worker.metrics[NAME] = Health(gpus)
         try:
@@ -233,10 +224,7 @@ class _RunChannel:
 
     def spec(self) -> RunSpec:
         run_id = self._link.run_id
-        try:
-            spec = self._plugin.spec_of(run_id, self._link)
-        except SeatClosedError as error:
-            raise ClusterError("the worker is closing") from error
+        spec = self._plugin.spec_of(run_id, self._link)
         if self._plugin.heuristics.of(run_id) is None:  # it is over meanwhile
             self._plugin.forget(run_id)
         return spec
@@ -252,10 +240,7 @@ class _RunChannel:
         self._call("dpbb_note", kind="heuristics", text=text)
 
     def _call(self, op: str, **message: Any) -> None:
-        try:
-            self._link.call(op, run_id=self._link.run_id, **message)
-        except SeatClosedError as error:
-            raise ClusterError("the worker is closing") from error
+        self._link.call(op, run_id=self._link.run_id, **message)
 
 
 def _ignore(**_: Any) -> None:
