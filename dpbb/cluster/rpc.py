@@ -16,6 +16,12 @@ from distributed.protocol.serialize import Serialize, Serialized, to_serialize
 from dpbb.cluster.internals import opened
 from dpbb.errors import DpbbError
 
+NAME = "dpbb"
+"""Of the plugins, as extensions of their scheduler and workers."""
+
+HINT, IMPROVE, FORGET = "dpbb-hint", "dpbb-improve", "dpbb-forget"
+"""What the scheduler says on a worker's stream."""
+
 ERROR = "dpbb-error"
 
 LARGE = 1 << 16

@@ -24,7 +24,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
 from dpbb.cluster.internals import WorkerPluginSender, send_to
-from dpbb.cluster.rpc import answers_errors, unwrap, wrap
+from dpbb.cluster.rpc import FORGET, HINT, IMPROVE, NAME, answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
@@ -61,8 +61,6 @@ from dpbb.errors import ClusterError, InvariantError
 
 logger = logging.getLogger(__name__)
 
-NAME = "dpbb"
-HINT, IMPROVE, FORGET = "dpbb-hint", "dpbb-improve", "dpbb-forget"
 TICK_S = 0.1
 CHECK_THREADS = 4
 """Full reports that are checked at a time: before a checkpoint they come together."""

@@ -147,11 +147,8 @@ def loopback_security(security: Any) -> Any:
     """
     if not security.tls_ca_file or security.tls_client_cert:
         return security
-    options = {
-        name: getattr(security, name)
-        for name in Security.__slots__
-        if getattr(security, name) is not None
+    options = {name: getattr(security, name) for name in Security.__slots__} | {
+        "tls_client_cert": security.tls_scheduler_cert,
+        "tls_client_key": security.tls_scheduler_key,
     }
-    options["tls_client_cert"] = security.tls_scheduler_cert
-    options["tls_client_key"] = security.tls_scheduler_key
     return Security(**{k: v for k, v in options.items() if v is not None})

@@ -283,8 +283,11 @@ class Exploration:
 
     def _gift_wanted(self) -> int | None:
         """How many roots a hint asks this lease for; cleared by looking."""
-        gift, self._link.control.gift = self._link.control.gift, None
-        if gift is None or gift.lease != self._lease.id:
+        gift = self._link.control.gift
+        if gift is None:  # nothing to clear: a hint may come at this moment
+            return None
+        self._link.control.gift = None
+        if gift.lease != self._lease.id:
             return None
         self._link.control.report_now = False
         return gift.max_roots

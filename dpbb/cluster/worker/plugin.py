@@ -25,7 +25,7 @@ from dask.system import CPU_COUNT
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import pickle
 
-from dpbb.cluster.rpc import raised
+from dpbb.cluster.rpc import FORGET, HINT, IMPROVE, NAME, raised
 from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.versions import versions
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
@@ -54,11 +54,6 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 logger = logging.getLogger(__name__)
-
-NAME = "dpbb"
-HINT = "dpbb-hint"
-IMPROVE = "dpbb-improve"
-FORGET = "dpbb-forget"
 
 
 class DpbbWorkerPlugin(WorkerPlugin):
@@ -110,9 +105,8 @@ class DpbbWorkerPlugin(WorkerPlugin):
 
     async def teardown(self, worker: Worker) -> None:
         """Let the seats send their last reports, then free their sessions."""
-        worker.stream_handlers[HINT] = _ignore
-        worker.stream_handlers[FORGET] = _ignore
-        worker.stream_handlers[IMPROVE] = _ignore
+        for op in (HINT, IMPROVE, FORGET):
+            worker.stream_handlers[op] = _ignore
         worker.metrics.pop(NAME, None)
         self.heuristics.close()
         for link in list(self._links.values()):

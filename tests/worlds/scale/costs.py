@@ -296,7 +296,8 @@ async def _dask(repeat: int) -> dict[str, Any]:
     """Loop time of an RPC, a byte, a task, a hint and a heartbeat; and objects."""
     from distributed import Client, LocalCluster
 
-    from dpbb.cluster.scheduler.plugin import HINT, DpbbSchedulerPlugin
+    from dpbb.cluster.rpc import HINT
+    from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 
     async def loop_s(action: Callable[[], Any], times: int) -> float:
         """Least of three, for one of ``times``: the loop runs in this thread."""
