@@ -142,19 +142,6 @@ async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_two_runs_take_turns_on_one_seat(c, s, a):
-    """Neither waits for the end of the other."""
-    runs = [await submit(c, tiny_spec(seed, 10, 5, SlowFlowShop)) for seed in (0, 1)]
-    hub = plugin_of(s).hub
-    opened = list(hub.runs.values())
-    for run in opened:
-        await until(lambda run=run: run.tasks)
-    assert all(not run.coordinator.finished for run in opened)
-    for run in runs:
-        await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_run_outlives_its_client(c, s, a):
     """Another client finds the run and its result."""
     instance, ub, *golden = LARGE

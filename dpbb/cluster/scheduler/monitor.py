@@ -6,14 +6,14 @@ Finished runs stay, also after the client that started them has taken its result
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.feed import DeviceRow, History, RunView
-from dpbb.problem import Problem, best_known_of
+from dpbb.problem import best_known_of
 
 FRESH_S = 0.45
 """A snapshot serves all who ask for it within this time."""
@@ -29,18 +29,17 @@ TOLD_S = 3600.0
 """Metrics have the final state of a run for so long, so that alerts can be raised."""
 
 
+@dataclass(slots=True)
 class _Watched:
-    """One run."""
+    """One run, and until when its snapshot serves."""
 
-    def __init__(self, spec: RunSpec, snapshot: Snapshot) -> None:
-        self.problem: Problem[Any] = spec.problem
-        self.parameters = tuple(parameters_of(spec))
-        known = best_known_of(spec.problem)
-        self.best_known = None if known is None else known.upper_bound
-        self.snapshot = snapshot
-        self.history = History()
-        self.until = 0.0  # as long as the snapshot serves
-        self.over_at: float | None = None
+    view: RunView
+    until: float = 0.0
+    over_at: float | None = None
+
+    def note(self, snapshot: Snapshot) -> None:
+        self.view = replace(self.view, snapshot=snapshot)
+        self.view.history.note(snapshot)
 
 
 class Monitor:
@@ -75,8 +74,8 @@ class Monitor:
         watched = self._runs.get(run_id)
         if finished is None or watched is None:
             return
-        watched.snapshot, watched.over_at = finished.snapshot, self._clock()
-        watched.history.note(finished.snapshot)
+        watched.over_at = self._clock()
+        watched.note(finished.snapshot)
         over = [known for known in self._runs if known not in self._hub.runs]
         for oldest in over[:-KEPT_RUNS]:
             del self._runs[oldest]
@@ -90,15 +89,7 @@ class Monitor:
         """Return a run as it is now, or was less than half a second ago."""
         self._look(run_id)
         watched = self._runs.get(run_id)
-        if watched is None:
-            return None
-        return RunView(
-            watched.snapshot,
-            watched.history,
-            watched.problem,
-            watched.parameters,
-            watched.best_known,
-        )
+        return None if watched is None else watched.view
 
     def devices(self) -> tuple[DeviceRow, ...]:
         """Devices of the cluster, those that were not heard of for longest first."""
@@ -112,9 +103,9 @@ class Monitor:
 
     def _device_rows(self) -> Iterator[DeviceRow]:
         seats = {
-            seat.seat: (self._runs[run_id].snapshot, seat)
+            seat.seat: (self._runs[run_id].view.snapshot, seat)
             for run_id in self._hub.runs
-            for seat in self._runs[run_id].snapshot.seats
+            for seat in self._runs[run_id].view.snapshot.seats
         }
         table = self._hub.table
         readings = {worker: self._readings(worker) for worker in table.workers}
@@ -137,13 +128,13 @@ class Monitor:
     def snapshots(self) -> list[Snapshot]:
         """Snapshots of the open runs."""
         self.tick()
-        return [self._runs[run_id].snapshot for run_id in self._hub.runs]
+        return [self._runs[run_id].view.snapshot for run_id in self._hub.runs]
 
     def ended(self) -> list[Snapshot]:
         """Last snapshots of the runs that are over since an hour at most."""
         since = self._clock() - TOLD_S
         return [
-            watched.snapshot
+            watched.view.snapshot
             for watched in self._runs.values()
             if watched.over_at is not None and watched.over_at >= since
         ]
@@ -157,11 +148,24 @@ class Monitor:
             return
         snapshot = run.snapshot(began)
         if watched is None:
-            watched = self._runs[run_id] = _Watched(run.coordinator.spec, snapshot)
-        watched.snapshot = snapshot
-        watched.history.note(snapshot)
+            watched = self._runs[run_id] = _Watched(
+                view_of(run.coordinator.spec, snapshot)
+            )
+        watched.note(snapshot)
         now = self._clock()
         watched.until = now + max(FRESH_S, (now - began) / MAX_SHARE)
+
+
+def view_of(spec: RunSpec, snapshot: Snapshot) -> RunView:
+    """Return a run as it is first seen."""
+    known = best_known_of(spec.problem)
+    return RunView(
+        snapshot,
+        History(),
+        spec.problem,
+        tuple(parameters_of(spec)),
+        None if known is None else known.upper_bound,
+    )
 
 
 def _oldest_first(row: DeviceRow) -> tuple[float, str]:

@@ -51,12 +51,7 @@ class PageControls:
     def __init__(self, scheduler: Any, calls: ClientCalls) -> None:
         self._scheduler = scheduler
         self._calls = calls
-        self._key = secrets.token_urlsafe(24)
-
-    @property
-    def key(self) -> str:
-        """A secret that the page itself holds; see ``feed.Controls``."""
-        return self._key
+        self.key = secrets.token_urlsafe(24)  # see ``feed.Controls``
 
     @property
     def loop(self) -> AbstractEventLoop:

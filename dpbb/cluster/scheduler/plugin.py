@@ -101,7 +101,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         finally:
             self.started.set()
         if self._resume is not None:
-            self._restoring = asyncio.create_task(restore_all(self._resume, self))
+            self._restoring = asyncio.create_task(
+                restore_all(self._resume, self.open_saved)
+            )
 
     def _install(self, scheduler: Scheduler) -> WorkerPluginSender:
         """Put everything in place; return what the workers are told by."""

@@ -8,8 +8,8 @@ that is told where such folders are (``dpbb.resume`` in Dask's configuration, re
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol
 
 from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.storage.claim import NAME, is_owned
@@ -30,14 +30,11 @@ SLOTS = 16
 """So many folders are looked at a time: one that hangs does not keep the others."""
 
 
-class Opener(Protocol):
-    """What opens a run that goes on."""
-
-    async def open_saved(self, spec: RunSpec, saved: Checkpoint) -> None:
-        """Open the run."""
+OpenSaved = Callable[[RunSpec, Checkpoint], Awaitable[None]]
+"""Opens a run that goes on."""
 
 
-async def restore_all(url: str, opener: Opener) -> None:
+async def restore_all(url: str, open_saved: OpenSaved) -> None:
     """Open every run below ``url`` that nobody ended; wait for those still owned.
 
     Never raises: what cannot be opened is logged, and the others go on.
@@ -54,7 +51,7 @@ async def restore_all(url: str, opener: Opener) -> None:
             logger.exception("%s: %s", CONFIG, shown(url))
             return
     slots = asyncio.Semaphore(SLOTS)
-    await asyncio.gather(*(_attend(source, opener, slots) for source in sources))
+    await asyncio.gather(*(_attend(source, open_saved, slots) for source in sources))
 
 
 def _folders_of(url: str) -> list[str]:
@@ -63,7 +60,7 @@ def _folders_of(url: str) -> list[str]:
     return [folder.source, *folder.folders()]
 
 
-async def _attend(source: str, opener: Opener, slots: asyncio.Semaphore) -> None:
+async def _attend(source: str, open_saved: OpenSaved, slots: asyncio.Semaphore) -> None:
     """Open the run of a folder, if nobody ended it, when its owner is gone.
 
     A store that hangs is asked again.
@@ -79,7 +76,7 @@ async def _attend(source: str, opener: Opener, slots: asyncio.Semaphore) -> None
             trouble = "its run does not go on"
             while await _is_owned(folder, slots):
                 await asyncio.sleep(RETRY_S)
-            await _restore(folder, opener)
+            await _restore(folder, open_saved)
         except DpbbError as error:
             if await _asked_again(url, error):
                 continue
@@ -110,14 +107,14 @@ async def _is_owned(folder: Folder, slots: asyncio.Semaphore) -> bool:
         return await in_time(folder.url, is_owned, folder)
 
 
-async def _restore(folder: Folder, opener: Opener) -> None:
+async def _restore(folder: Folder, open_saved: OpenSaved) -> None:
     """Open the run of a folder, unless it is over."""
     saved = await in_thread(newest_whole, folder)  # maybe a gigabyte: in its own time
     if saved.error is not None or saved.finished:
         logger.info("%s: run %s is over", folder.url, saved.spec.run_id)
         return
     spec = going_on(saved, folder.source)
-    await opener.open_saved(spec, saved)
+    await open_saved(spec, saved)
     logger.warning(
         "%s: run %s goes on after %.0f s as %s",
         folder.url,

@@ -56,7 +56,7 @@ def killed(url, *, written=2, **changes):
 
 def restore(url):
     opened = Opened()
-    asyncio.run(restore_all(url, opened))
+    asyncio.run(restore_all(url, opened.open_saved))
     return opened
 
 
@@ -127,7 +127,7 @@ def test_an_owner_that_may_be_alive_is_waited_for(tmp_path, monkeypatch):
 
     async def owner_dies_later():
         opened = Opened()
-        task = asyncio.create_task(restore_all(str(tmp_path), opened))
+        task = asyncio.create_task(restore_all(str(tmp_path), opened.open_saved))
         while len(looks) < 3:
             await asyncio.sleep(0.01)
         assert not opened
@@ -202,11 +202,10 @@ def test_nothing_escapes(tmp_path, monkeypatch, caplog):
     """Whatever goes wrong, the scheduler starts."""
     killed(str(tmp_path / "a"))
 
-    class Broken:
-        async def open_saved(self, spec, saved):
-            raise RuntimeError("cannot open it")
+    async def cannot(spec, saved):
+        raise RuntimeError("cannot open it")
 
-    asyncio.run(restore_all(str(tmp_path), Broken()))
+    asyncio.run(restore_all(str(tmp_path), cannot))
     assert "cannot open it" in caplog.text
 
     def broken(_folder):

@@ -15,7 +15,7 @@ from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.engines.base import Candidate, Slice
 from dpbb.options import Tuning
 from dpbb.tree.work_unit import WorkUnit
-from tests.unit.cluster.support import Clock, World, tiny_spec, whole_tree
+from tests.unit.cluster.support import Clock, World, tiny_spec
 
 
 class ScriptedLink:
@@ -385,18 +385,6 @@ def test_intervals_are_jittered():
     values = [jittered(2.0) for _ in range(2000)]
     assert 1.0 <= min(values) < 1.1
     assert 2.9 < max(values) <= 3.0
-
-
-def test_counts_of_a_whole_run_are_those_of_one_session():
-    """The reference engine, one node a slice, through the real coordinator."""
-    spec = tiny_spec(n_jobs=7, n_machines=4, upper_bound=99, report_interval_s=1.0)
-    world = World()
-    world.join("a")
-    world.join("b")
-    world.open(spec)
-    world.finish(spec)
-    counters = world.hub.result(spec.run_id).outcome.counters
-    assert (counters.decomposed, counters.leaves) == whole_tree(spec)
 
 
 def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
