@@ -9,6 +9,7 @@ from distributed import Client
 
 from dpbb.cluster.scheduler.outlook import Estimate
 from dpbb.engines.cpu.session import BY_TURNS, CpuSession
+from dpbb.errors import OptionError
 from dpbb.problem import Incumbent
 from dpbb.result import TREE, Termination
 from tests.cluster.support import (
@@ -151,6 +152,28 @@ def test_a_method_that_finds_the_same_again_and_again(monkeypatch):
             outcome = run.result()
     steps = [step for step in outcome.trajectory if step.method not in ("start", TREE)]
     assert len(steps) <= 1
+
+
+def test_a_method_that_fails_is_an_event_of_the_run(monkeypatch):
+    """It was a line in the worker's log, or nothing at all."""
+
+    def improve(self, start, search):
+        raise OptionError("a beam of no width")
+
+    with in_process_cluster() as (_, client):
+        spec = from_a_poor_start()
+        monkeypatch.setattr(type(spec.problem), "improve", improve)
+        with submit(client, spec) as run:
+
+            def told():
+                events = run.snapshot().events
+                return [e.text for e in events if "a beam of no width" in e.text]
+
+            wait_until(told)
+            assert "heuristic auto is left out" in told()[0]
+            assert "(worker " in told()[0]
+            wait_until(lambda: not searching())
+            assert not run.done()
 
 
 def test_heuristics_go_on_when_a_worker_is_killed():

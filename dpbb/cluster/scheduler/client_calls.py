@@ -116,18 +116,15 @@ class ClientCalls:
 
     async def stop(self, run_id: RunId) -> None:
         """Stop a run early; one that is over stays as it is."""
-        run = self._hub.runs.get(run_id)
-        if run is None:
-            self._hub.result(run_id)
-            return
-        run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
-        self._hub.advance(run_id)
+        run = self._if_open(run_id)
+        if run is not None:
+            run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
+            self._hub.advance(run_id)
 
     async def offer(self, run_id: RunId, permutation: list[int], source: str) -> bool:
         """Offer a permutation to a run; True if it is the new incumbent."""
-        run = self._hub.runs.get(run_id)
+        run = self._if_open(run_id)
         if run is None:
-            self._hub.result(run_id)
             return False
         try:
             is_new = run.coordinator.offer(permutation, source, time.monotonic())
@@ -147,10 +144,16 @@ class ClientCalls:
         status = await self._checkpoints.save_now(self._open_run(run_id))
         return pickle.dumps(status)
 
-    def _open_run(self, run_id: RunId) -> OpenRun:
+    def _if_open(self, run_id: RunId) -> OpenRun | None:
+        """Return a run, None if it is over; ClusterError if nobody knows it."""
         run = self._hub.runs.get(run_id)
         if run is None:
             self._hub.result(run_id)
+        return run
+
+    def _open_run(self, run_id: RunId) -> OpenRun:
+        run = self._if_open(run_id)
+        if run is None:
             raise ClusterError(f"expected an open run, got {run_id}, which is over")
         return run
 

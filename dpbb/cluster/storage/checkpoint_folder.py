@@ -176,11 +176,8 @@ class CheckpointFolder:
             return section
 
         changed = [unit for unit in saved.units if id(unit.roots) not in known]
-        now = {
-            id(unit.roots): known[id(unit.roots)]
-            for unit in saved.units
-            if id(unit.roots) in known
-        }
+        there_still = {id(unit.roots) for unit in saved.units}
+        now = {key: entry for key, entry in known.items() if key in there_still}
         for unit, content in zip(changed, _encoded(changed), strict=True):
             at = Roots(add(content), len(unit.roots))
             now[id(unit.roots)] = _Known(unit, at)
