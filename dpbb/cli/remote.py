@@ -9,7 +9,7 @@ from dpbb.cluster.client.which import VARIABLES, which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import kinds
 
-NAMES = ", then ".join(f"${name}" for name in VARIABLES)
+NAMES = ", then ".join([*(f"${name}" for name in VARIABLES), "Dask's setting of it"])
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:

@@ -181,13 +181,15 @@ def _content_of(name: str) -> bytes:
         refuse("instance", "a name, a file or a table", repr(name))
     try:
         return read_file(Path(name))
+    except IsADirectoryError:
+        refuse(shown(name), "a file", "a folder")
     except FileNotFoundError:
         refuse(
             name,
             "ta001 to ta120, VFR<jobs>_<machines>_<number> or a file",
             "neither such a name nor an existing file",
         )
-    except (OSError, ValueError) as error:  # a folder, a pipe, too long, a null byte
+    except (OSError, ValueError) as error:  # a pipe, too long, a null byte
         text = getattr(error, "strerror", None) or error
         refuse(shown(name), "a readable file", f"an error: {text}")
 

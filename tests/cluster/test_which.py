@@ -1,5 +1,10 @@
 """Which cluster a call uses: the same answer everywhere, and never a nested one."""
 
+import os
+import sys
+from subprocess import PIPE, run
+
+import dask
 import pytest
 from distributed import Client, LocalCluster, get_client, worker_client
 
@@ -50,6 +55,13 @@ def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeyp
     assert str(which_cluster()) == f"{first}: ${VARIABLES[0]}"
     _, options, line = placed(None, SolveOptions(scheduler=second))
     assert (options.scheduler, line) == (second, "")
+    with dask.config.set({"scheduler-address": second}):
+        assert which_cluster().address == first
+        monkeypatch.delenv("DPBB_SCHEDULER")
+        monkeypatch.delenv("DASK_SCHEDULER_ADDRESS")
+        assert which_cluster().address == second
+    assert which_cluster().address is None
+    monkeypatch.setenv("DPBB_SCHEDULER", first)
     with in_process_cluster() as (cluster, client):
         assert which_cluster().address == first  # it is not Dask's current one
         assert placed(client, SolveOptions())[0] is client
@@ -62,6 +74,18 @@ def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeyp
     monkeypatch.setenv("DPBB_SCHEDULER", "nowhere")
     with pytest.raises(OptionError, match="DPBB_SCHEDULER: expected the address"):
         which_cluster()
+
+
+def test_a_file_of_dask_names_it(tmp_path):
+    """In a process that has not loaded Dask."""
+    (tmp_path / "own.yaml").write_text("scheduler-address: tcp://127.0.0.1:3\n")
+    code = "from dpbb.cluster.client.which import *; print(which_cluster().address)"
+    for folder, found in ((tmp_path, "tcp://127.0.0.1:3"), (tmp_path / "no", "None")):
+        environment = os.environ | {"DASK_CONFIG": str(folder)}
+        ran = run(  # noqa: S603
+            [sys.executable, "-c", code], env=environment, stdout=PIPE, text=True
+        )
+        assert ran.stdout == f"{found}\n"
 
 
 def test_solve_uses_the_current_client_and_says_so():

@@ -438,7 +438,7 @@ def test_npy_of_objects_or_other_shapes_is_refused(tmp_path):
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path):
-    with pytest.raises(InstanceError, match="a readable file, got an error: Is a"):
+    with pytest.raises(InstanceError, match="expected a file, got a folder"):
         read_instance(tmp_path)
     with pytest.raises(InstanceError, match=r"none.txt: expected ta001 .* got neither"):
         read_instance(tmp_path / "none.txt")
