@@ -9,6 +9,7 @@ PACKAGE = TESTS.parents[1] / "dpbb"
 EXCEPTIONS = {
     "test_closed.py": "of the folder results/",
     "test_docs.py": "of the pages in docs/",
+    "test_hangs.py": "of tests/conftest.py",
     "test_layout.py": "of the tests themselves",
     "test_package.py": "of what `import dpbb` does",
     "examples/test_*.py": "of the programs in examples/",
