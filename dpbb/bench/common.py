@@ -8,7 +8,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 import dpbb
+from dpbb.engines import nvml
 from dpbb.engines.base import SLICE_S, Device, Engine
 from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.driver import explore_to_end
@@ -24,8 +25,22 @@ from dpbb.errors import OptionError
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem, bound_of
+from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
+
+
+def add_common(
+    parser: argparse.ArgumentParser,
+    trees: Mapping[str, Any],
+    default: Sequence[str],
+    repeat: int,
+) -> None:
+    """Add the trees, how often each is explored, and the file."""
+    add = parser.add_argument
+    add("--trees", nargs="+", choices=trees, default=default, help="which trees")
+    add("--repeat", type=int, default=repeat, help="runs of each tree")
+    add("--json", type=Path, default=None, help="also write this file")
 
 
 def check_counts(args: argparse.Namespace, *names: str) -> None:
@@ -106,6 +121,8 @@ def report(measured: Iterable[Measurement], path: Path | None, *, on: str = "") 
 
     ``on``: what explored, where it is not this machine's processor.
     """
+    if path is not None:
+        check_writable(path, "--json")
     machine, found = Machine.this(), list[Measurement]()
     print(f"{machine}{on and '; '}{on}")
     print(HEADER, flush=True)
@@ -138,7 +155,7 @@ class Machine:
         return cls(
             processor=processor_name(),
             cores=physical_cores(),
-            load=load(),
+            load=os.getloadavg()[0],
             system=platform.platform(),
             python=platform.python_version(),
             numba=numba.__version__,
@@ -151,12 +168,17 @@ class Machine:
 
 
 class Explored(NamedTuple):
-    """Nodes of a tree, or of its beginning, and the seconds without the opening."""
+    """Nodes of a tree, or of its beginning, and what they took without the opening.
+
+    ``statistics``: of the session, of a GPU; ``joules``: where its driver says.
+    """
 
     decomposed: int
     leaves: int
     over: bool
     seconds: float
+    statistics: Mapping[str, float]
+    joules: float | None
 
     @property
     def nodes(self) -> int:
@@ -177,7 +199,7 @@ def explored(
     session = engine.open(problem, tree, device, ub=ub, tuning=tuning)
     try:
         session.load(WorkUnit.whole(problem.n_jobs))
-        began = time.perf_counter()
+        before, began = nvml.energy_j(device.uuid), time.perf_counter()
         total = explore_to_end(
             session,
             ub,
@@ -185,10 +207,13 @@ def explored(
             lambda *_: time.perf_counter() - began >= most_s,
         )
         seconds = time.perf_counter() - began
+        after = nvml.energy_j(device.uuid)
+        joules = None if before is None or after is None else after - before
+        statistics = dict(getattr(session, "statistics", {}))
     finally:
         session.close()
-    counts = total.counters
-    return Explored(counts.decomposed, counts.leaves, total.exhausted, seconds)
+    counts, over = total.counters, total.exhausted
+    return Explored(counts.decomposed, counts.leaves, over, seconds, statistics, joules)
 
 
 def differ(found: Iterable[tuple[str, int]]) -> bool:
@@ -200,8 +225,3 @@ def differ(found: Iterable[tuple[str, int]]) -> bool:
     for tree, several in different.items():
         print(f"{tree}: different numbers of nodes: {sorted(several)}")
     return bool(different)
-
-
-def load() -> float:
-    """Return how many processes wanted to run in the last minute; NaN if unknown."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")

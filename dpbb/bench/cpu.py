@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from dpbb.bench.common import Explored, Measurement, check_counts, explored, report
+from dpbb.bench.common import (
+    Explored,
+    Measurement,
+    add_common,
+    check_counts,
+    explored,
+    report,
+)
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -41,7 +47,7 @@ DEFAULT_TREES = [name for name in TREES if not name.endswith("-long")]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
-    parser.add_argument("--trees", nargs="+", choices=TREES, default=DEFAULT_TREES)
+    add_common(parser, TREES, DEFAULT_TREES, repeat=5)
     parser.add_argument(
         "--threads",
         nargs="+",
@@ -49,8 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=sorted({1, physical_cores()}),
         help="numbers of threads; default: 1 and all physical cores",
     )
-    parser.add_argument("--repeat", type=int, default=5, help="runs of each tree")
-    parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
 
 def run(args: argparse.Namespace) -> int:

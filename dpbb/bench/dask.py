@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 from uuid import uuid4
 
 from distributed import Client, LocalCluster
@@ -37,8 +37,7 @@ WARM_UP = ("ta030", 2178)
 WARM_UP_RUNS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """One exploration of a tree; ``in_engine``: share of the seats' time."""
 
     nodes: int
@@ -60,11 +59,12 @@ class Way:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
-    parser.add_argument("--instance", default="ta021", metavar="NAME")
-    parser.add_argument("--cutoff", type=int, default=2297, help="prune LB >= this")
-    parser.add_argument("--threads", type=int, default=physical_cores())
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each way")
-    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+    add = parser.add_argument
+    add("--instance", default="ta021", metavar="NAME")
+    add("--cutoff", type=int, default=2297, help="prune LB >= this")
+    add("--threads", type=int, default=physical_cores())
+    add("--repeat", type=int, default=3, help="runs of each way")
+    add("--json", type=Path, default=None, help="also write this file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,7 +81,6 @@ def measure(
 
     Yields raw first; then one worker with all threads, and one worker for each.
     """
-    problem = FlowShopProblem(taillard_instance(instance))
     raw = Way("raw", 0, partial(_explore_raw, threads))
     ways = [raw]
     raw.explore(*WARM_UP)
@@ -112,7 +111,7 @@ def measure(
         yield Measurement(
             tree=way.name,
             instance=instance,
-            digest=problem.digest,
+            digest=_problem(instance).digest,
             ub=cutoff,
             engine="cpu",
             device=CpuEngine().devices(threads)[0].name,
@@ -128,31 +127,30 @@ def measure(
         )
 
 
+def _problem(instance: str) -> FlowShopProblem:
+    return FlowShopProblem(taillard_instance(instance))
+
+
 def _explore_raw(threads: int, instance: str, ub: int) -> Done:
-    engine, problem = CpuEngine(), FlowShopProblem(taillard_instance(instance))
-    return Done(
-        explored(engine, engine.devices(threads)[0], problem, ub).nodes, 1, 1, 1.0
-    )
+    engine = CpuEngine()
+    found = explored(engine, engine.devices(threads)[0], _problem(instance), ub)
+    return Done(found.nodes, 1, 1, 1.0)
 
 
 def _explore_dask(client: Client, instance: str, ub: int) -> Done:
-    with submit_tree(client, instance, ub) as opened:
-        outcome = opened.result()
-    seats, totals = len(outcome.seats), outcome.totals
-    in_engine = totals.explore_seconds / (seats * totals.seconds)
-    nodes = outcome.counters.decomposed + outcome.counters.leaves
-    return Done(nodes, totals.units, seats, in_engine)
-
-
-def submit_tree(client: Client, instance: str, ub: int) -> Any:
-    """Submit the minmin tree {LB < ub} to the CPU engine; a Run of an ``Outcome``."""
+    """Explore the minmin tree {LB < ub} with the CPU engine."""
     spec = RunSpec(
         run_id=RunId(uuid4().hex[:12]),
-        problem=FlowShopProblem(taillard_instance(instance)),
+        problem=_problem(instance),
         tree=TreeOptions(),
         instance=instance,
         engine="cpu",
         upper_bound=ub,
         tuning=Tuning(heuristic_threads=0),
     )
-    return submit_run(client, spec)
+    with submit_run(client, spec) as opened:
+        outcome = opened.result()
+    seats, totals = len(outcome.seats), outcome.totals
+    in_engine = totals.explore_seconds / (seats * totals.seconds)
+    nodes = outcome.counters.decomposed + outcome.counters.leaves
+    return Done(nodes, totals.units, seats, in_engine)

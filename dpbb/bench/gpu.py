@@ -6,13 +6,17 @@ The exit code is 1 when a count is wrong.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
-from pathlib import Path
 
-from dpbb.bench.common import Measurement, check_counts, report
-from dpbb.engines import nvml
+from dpbb.bench.common import (
+    Explored,
+    Measurement,
+    add_common,
+    check_counts,
+    explored,
+    report,
+)
 from dpbb.engines.base import Device
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable
@@ -20,8 +24,7 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
-from dpbb.options import LB1, Balance, BranchingRule, TreeOptions, Tuning
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.options import LB1, Balance, Tuning
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta021": ("ta021", 2297, 447_987_895),
@@ -46,21 +49,16 @@ no other program has counted them.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
-    parser.add_argument(
-        "--trees",
-        nargs="+",
-        choices=TREES,
-        default=list(TREES)[:4],
-        help="which trees; ta056-long takes most of a minute on an H100",
-    )
-    parser.add_argument(
+    add_common(parser, TREES, list(TREES)[:4], repeat=1)
+    add = parser.add_argument
+    add(
         "--explorers",
         nargs="+",
         type=int,
         default=[None],
         help="numbers of explorers (K): lanes, or warps with an interval each",
     )
-    parser.add_argument(
+    add(
         "--balance",
         nargs="+",
         type=Balance,
@@ -68,23 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=list(Balance),
         help="how explorers share their work; both by default, explode is the engine's",
     )
-    parser.add_argument(
-        "--bound", default=LB1, help="lower bound; counts are known of lb1 alone"
-    )
-    parser.add_argument(
-        "--data", type=Path, default=None, help="folder of benchmark files, of VFR"
-    )
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
-    parser.add_argument("--block-size", type=int, default=None, help="threads")
-    parser.add_argument(
-        "--slice",
-        type=float,
-        default=None,
-        metavar="SECONDS",
-        help="what is given of these is not tuned",
-    )
-    parser.add_argument("--limit-s", type=float, default=600.0, help="stop a run then")
-    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+    text = "lower bound; counts are known of lb1 alone"
+    add("--bound", default=LB1, help=text)
+    add("--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA")
+    add("--block-size", type=int, help="threads (default: tuned)")
+    text = "length of a slice (default: tuned)"
+    add("--slice", type=float, metavar="SECONDS", help=text)
+    add("--limit-s", type=float, default=600.0, help="stop a run then")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,48 +99,33 @@ def _measured(
                 balance=balance,
                 slice_s=args.slice,
             )
-            yield measure(
-                engine, device, tree, problem, tuning, args.repeat, args.limit_s
+            how = engine, device, problem, TREES[tree][1], args.limit_s, tuning
+            yield _measurement(
+                tree,
+                problem,
+                balance,
+                [explored(*how) for _ in range(args.repeat)],
+                device,
             )
 
 
-def measure(
-    engine: GpuEngine,
-    device: Device,
+def _measurement(
     tree: str,
     problem: FlowShopProblem,
-    tuning: Tuning,
-    repeat: int,
-    limit_s: float,
+    balance: Balance,
+    runs: Sequence[Explored],
+    device: Device,
 ) -> Measurement:
-    """Explore one tree through the engine's public interface, several times.
+    """Return the figures of a tree.
 
-    Among the further figures are the number of explorers, the share of the warps' time
+    Among the further ones are the number of explorers, the share of the warps' time
     that was spent waiting for work, and the joules of a run.
     """
     _, ub, known = TREES[tree]
-    options = TreeOptions(BranchingRule.MINMIN, bound=problem.bound)
-    counts, seconds, joules = set[int](), list[float](), None
-    whole = True
-    for _ in range(repeat):
-        session = engine.open(problem, options, device, ub=ub, tuning=tuning)
-        session.load(WorkUnit.whole(problem.n_jobs))
-        before, began = nvml.energy_j(device.uuid), time.perf_counter()
-        nodes, exhausted = 0, False
-        while not exhausted and time.perf_counter() - began < limit_s:
-            part = session.advance(ub, session.slice_s)
-            nodes += part.decomposed + part.leaves
-            exhausted = part.exhausted
-        seconds.append(time.perf_counter() - began)
-        after = nvml.energy_j(device.uuid)
-        if before is not None and after is not None:
-            joules = after - before
-        now = dict(session.statistics)
-        session.close()
-        whole &= exhausted
-        counts.add(nodes)
+    last = runs[-1].statistics
+    whole = all(run.over for run in runs)
     is_known = whole and known is not None and problem.bound == LB1
-    lanes = 1 if tuning.balance == Balance.STEAL else 32
+    lanes = 1 if balance is Balance.STEAL else 32
     return Measurement(
         tree=tree,
         instance=problem.instance.name,
@@ -160,20 +133,20 @@ def measure(
         ub=ub,
         engine="gpu",
         device=device.name,
-        nodes=nodes,
-        exact=counts == {known} if is_known else None,
-        seconds=tuple(seconds),
+        nodes=runs[0].nodes,
+        exact={run.nodes for run in runs} == {known} if is_known else None,
+        seconds=tuple(run.seconds for run in runs),
         more={
             "bound": problem.bound,
-            "balance": str(tuning.balance),
-            "explorers": int(now["n_warps"]) * lanes,
-            "idle": now["idle_ns"] / max(now["busy_ns"] + now["idle_ns"], 1.0),
-            "energy_j": joules,
+            "balance": str(balance),
+            "explorers": int(last["n_warps"]) * lanes,
+            "idle": last["idle_ns"] / max(last["busy_ns"] + last["idle_ns"], 1.0),
+            "energy_j": runs[-1].joules,
         },
     )
 
 
-def _instance(tree: str, data: Path | None) -> FlowShopInstance:
+def _instance(tree: str, data: str | None) -> FlowShopInstance:
     name = TREES[tree][0]
     if name.startswith("seed "):
         return FlowShopInstance(name, generate(int(name.split()[1]), 20, 20))

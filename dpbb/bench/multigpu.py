@@ -10,10 +10,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.bench.common import Measurement, check_counts, report
+from dpbb.bench.common import Measurement, add_common, check_counts, report
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError
 from dpbb.flowshop import FlowShopInstance
@@ -44,33 +43,17 @@ JOIN_S = 120.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
-    parser.add_argument(
-        "--trees", nargs="+", choices=TREES, default=["ta056"], help="which trees"
-    )
-    parser.add_argument(
-        "--gpus", nargs="+", type=int, default=[1, 2], help="numbers of GPUs, in turn"
-    )
-    parser.add_argument(
-        "--engine",
-        choices=("gpu", "cpu"),
-        default="gpu",
-        help="cpu: that many worker processes with a thread each, to try the suite",
-    )
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
-    parser.add_argument(
-        "--limit-s", type=float, default=None, help="end a run then, unproved"
-    )
-    parser.add_argument(
-        "--checkpoint-interval",
-        type=float,
-        default=30.0,
-        help="seconds between full reports of a seat, as of `dpbb solve`",
-    )
-    parser.add_argument(
-        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
-    )
-    parser.add_argument("--rows", action="store_true", help="progress rows on stderr")
-    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+    add_common(parser, TREES, ["ta056"], repeat=1)
+    add = parser.add_argument
+    text = "numbers of GPUs, in turn"
+    add("--gpus", nargs="+", type=int, default=[1, 2], help=text)
+    text = "cpu: that many worker processes with a thread each, to try the suite"
+    add("--engine", choices=("gpu", "cpu"), default="gpu", help=text)
+    add("--limit-s", type=float, default=None, help="end a run then, unproved")
+    text = "seconds between full reports of a seat, as of `dpbb solve`"
+    add("--checkpoint-interval", type=float, default=30.0, help=text)
+    add("--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA")
+    add("--rows", action="store_true", help="progress rows on stderr")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,7 +81,7 @@ def measured(args: argparse.Namespace) -> Iterator[Measurement]:
         ) as (cluster, client):
             client.wait_for_workers(gpus, JOIN_S)
             for tree, instance in instances.items():
-                _warm_up(tree, instance, cluster, client, args, gpus)
+                _warm_up(TREES[tree][1], instance, cluster, client, args, gpus)
                 one = _measure(tree, instance, client, args, gpus)
                 share = one.nodes_per_s / gpus
                 one.more["efficiency"] = share / each.setdefault(tree, share)
@@ -106,7 +89,7 @@ def measured(args: argparse.Namespace) -> Iterator[Measurement]:
 
 
 def _warm_up(
-    tree: str,
+    ub: int,
     instance: FlowShopInstance,
     cluster: LocalCluster,
     client: Client,
@@ -129,7 +112,7 @@ def _warm_up(
                 f"{', '.join(seat.id for seat in found)}; see `dpbb engines`"
             )
         time.sleep(0.1)
-    client.run(_open_sessions, problem, TREES[tree][1], args.engine)
+    client.run(_open_sessions, problem, ub, args.engine)
 
 
 async def _open_sessions(

@@ -15,7 +15,7 @@ from dpbb.result import Status, Totals
 from dpbb.text.files import alone, check_writable, read_file, whole_file
 
 LOCK = "campaign.lock"
-RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
+PARTS = RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
 
 ENDED = ("optimal", "infeasible_cutoff")
 """States of searches that were not cut off."""

@@ -1,8 +1,9 @@
 """The command line.
 
-A command is a module of this package, a suite of ``dpbb bench`` one of ``dpbb.bench``:
-``add_arguments(parser)`` and ``run(args)``, which returns the exit code, and perhaps
-``EPILOG`` for the end of its help. Only the one asked for is imported.
+A command is a pair of functions, ``add_NAME(parser)`` for its arguments and
+``run_NAME(args)``, which returns the exit code, in a module of this package. A suite of
+``dpbb bench`` is a module of ``dpbb.bench`` with ``add_arguments`` and ``run``. Only
+the module that is asked for is imported.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from dpbb.errors import (
     SchedulerLostError,
 )
 from dpbb.options.kinds import nearest
-from dpbb.text.files import check_writable, noting
+from dpbb.text.files import noting
 
 EXIT_ERROR = 1
 EXIT_BAD_INPUT = 2
@@ -52,8 +53,12 @@ COMMANDS = {
 }
 """Commands and what they do, for the help."""
 
-MODULES = {"list": "list_runs"}
-"""Modules that are not called as their command is: it is a name of Python's."""
+MODULES = {
+    **dict.fromkeys(("solve", "resume", "heuristic", "estimate"), "search"),
+    **dict.fromkeys(("submit", "list", "attach", "stop", "save"), "runs"),
+    **dict.fromkeys(("info", "evaluate", "data", "engines"), "instances"),
+}
+"""Modules of commands that are not called as their command is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,8 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with checked_stdout(), noting():
             args = _parse(sys.argv[1:] if arguments is None else list(arguments))
-            if args.run.__module__.startswith("dpbb.bench.") and args.json is not None:
-                check_writable(args.json, "--json")
             return int(args.run(args))
     except DpbbError as error:
         print(f"dpbb: error: {error}", file=sys.stderr)
@@ -96,7 +99,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=dpbb.__version__)
-    _add_commands(parser, "dpbb.cli", COMMANDS, arguments)
+    _add_commands(parser, COMMANDS, arguments)
     args, unknown = parser.parse_known_args(arguments)
     for argument in unknown:
         # what has commands has few options of its own
@@ -112,12 +115,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _add_commands(
-    parser: argparse.ArgumentParser,
-    package: str,
-    table: Mapping[str, str],
-    arguments: Sequence[str],
+    parser: argparse.ArgumentParser, table: Mapping[str, str], arguments: Sequence[str]
 ) -> None:
-    """Add the commands of a package, and what the one asked for takes."""
+    """Add the commands of a table, and what the one asked for takes."""
     what = "suite" if table is SUITES else "command"
     parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(
@@ -134,9 +134,12 @@ def _add_commands(
         if list(arguments[:1]) != [name]:
             continue
         if name == "bench":
-            _add_commands(sub, "dpbb.bench", SUITES, arguments[1:])
-            continue
-        module = import_module(f"{package}.{MODULES.get(name, name)}")
-        sub.epilog = getattr(module, "EPILOG", None)
-        module.add_arguments(sub)
-        sub.set_defaults(run=module.run, parser=sub)
+            _add_commands(sub, SUITES, arguments[1:])
+        elif table is SUITES:
+            suite = import_module(f"dpbb.bench.{name}")
+            suite.add_arguments(sub)
+            sub.set_defaults(run=suite.run, parser=sub)
+        else:
+            module = import_module(f"dpbb.cli.{MODULES.get(name, name)}")
+            getattr(module, f"add_{name}")(sub)
+            sub.set_defaults(run=getattr(module, f"run_{name}"), parser=sub)

@@ -9,21 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpbb.campaign.folder import (
-    CERTIFICATES,
-    CHECKPOINTS,
-    RECORDS,
-    CampaignFolder,
-    Record,
-)
+from dpbb.campaign.folder import PARTS, CampaignFolder, Record
 from dpbb.campaign.sets import ALLOWED, members, read_schedules
-from dpbb.cli.shared import (
-    add_options,
-    given_options,
-    logging_to_stderr,
-    stopping,
-    tell_size,
-)
+from dpbb.cli.arguments import add_common, add_options, given_options
+from dpbb.cli.running import logging_to_stderr, stopping, tell_size
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions, kinds
 from dpbb.result.written import PICTURES
@@ -37,7 +26,10 @@ ENDS = "front", "back"
 NOT_HERE = ("checkpoint", "certificate", "all_optima", "optima_file")
 """Options of the search that a campaign refuses."""
 
-EPILOG = f"""\
+
+def add_campaign(parser: argparse.ArgumentParser) -> None:
+    """Add the sets, the folder and all options of a search."""
+    parser.epilog = f"""\
 SET is one or more of {ALLOWED}.
 
 The folder keeps a record, a checkpoint and a certificate for each instance. The same
@@ -53,44 +45,25 @@ missing) is named and not counted.
 
 exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input. Of a report: 0; 1 a
 record does not hold."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the sets, the folder and all options of a search."""
-    parser.add_argument("words", nargs="+", metavar="SET", help="or: report FOLDER...")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="where records go")
-    parser.add_argument(
-        "--data", metavar="FOLDER", help="VRF files; default: $DPBB_DATA"
-    )
-    parser.add_argument(
-        "--budget", metavar="X", help="begin no instance after X seconds"
-    )
-    parser.add_argument(
-        "--side-by-side",
-        type=int,
-        default=2,
-        metavar="N",
-        help="small trees explored at a time (default: 2)",
-    )
-    parser.add_argument(
-        "--estimate-time",
-        default="1",
-        metavar="X",
-        help="seconds of sampling for each instance (default: 1)",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("words", nargs="+", metavar="SET", help="or: report FOLDER...")
+    add("-o", "--output", metavar="FOLDER", help="where records go")
+    add("--data", metavar="FOLDER", help="VRF files; default: $DPBB_DATA")
+    add("--budget", metavar="X", help="begin no instance after X seconds")
+    text = "small trees explored at a time (default: 2)"
+    add("--side-by-side", type=int, default=2, metavar="N", help=text)
+    text = "seconds of sampling for each instance (default: 1)"
+    add("--estimate-time", default="1", metavar="X", help=text)
+    add(
         "--schedules",
         metavar="FILE",
         help="CSV table of schedules to start from: columns name and permutation "
         "(jobs from 0) or permutation_1based",
     )
-    parser.add_argument(
-        "--hint",
-        action="store_true",
-        help="begin below the best known makespan + 1, as the literature does",
-    )
-    parser.add_argument("--no-certificates", action="store_true")
-    parser.add_argument(
+    text = "begin below the best known makespan + 1, as the literature does"
+    add("--hint", action="store_true", help=text)
+    add("--no-certificates", action="store_true")
+    add(
         "--write",
         action="append",
         default=[],
@@ -98,13 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a report (more than once): .csv, .json, .md, .tex, "
         f"{', '.join(PICTURES)}",
     )
-    parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
+    add_common(parser, "--config")
     for end in ENDS:
-        parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
+        add(f"--{end}", help=argparse.SUPPRESS)
     add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_campaign(args: argparse.Namespace) -> int:
     """Run a campaign, or report what one has."""
     if args.words[0] == REPORT:
         if len(args.words) < 2:
@@ -176,14 +149,10 @@ class Overview:
             return
         parts = [f"{done}/{of}"]
         for watch in running:
-            seconds, shot = time.monotonic() - watch.began, watch.snapshot
-            value = "" if shot is None or shot.value is None else f" {shot.value:,}"
-            bound = (
-                ""
-                if shot is None or not shot.lower_bound
-                else f" >= {shot.lower_bound:,}"
-            )
-            parts.append(f"{watch.name}{value}{bound} {seconds:.0f} s")
+            shot, seconds = watch.snapshot, time.monotonic() - watch.began
+            value = shot and shot.value and f" {shot.value:,}"
+            bound = shot and shot.lower_bound and f" >= {shot.lower_bound:,}"
+            parts.append(f"{watch.name}{value or ''}{bound or ''} {seconds:.0f} s")
         print("\r\x1b[K" + " | ".join(parts)[:160], end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
@@ -194,16 +163,18 @@ class Overview:
 
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
     from dpbb.campaign.checking import read_all
+    from dpbb.campaign.report import FORMS, draw
 
-    _check_written(paths, files)
+    folders = [path / part for path in paths for part in PARTS]
+    for number, name in enumerate(files):
+        known_suffix(name, "--write", (*FORMS, *PICTURES))
+        check_writable(name, "--write", *folders, *files[:number])
     records, doubts = read_all(paths, REPORT, data)
     for doubt in doubts:
         print(doubt, file=sys.stderr)
     records.sort(key=lambda one: (one.n_jobs, one.n_machines, one.instance))
     if not records:
         raise OptionError(f"report: expected records in {paths[0]}, got none")
-    from dpbb.campaign.report import FORMS, draw
-
     _show(records)
     refused = []
     for name in files:
@@ -219,17 +190,6 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
     if refused:
         raise refused[0]
     return 1 if doubts else 0
-
-
-def _check_written(paths: Sequence[Path], files: Sequence[str]) -> None:
-    """Refuse files to write that are read, of no form, or cannot be written."""
-    from dpbb.campaign.report import FORMS
-
-    parts = RECORDS, CHECKPOINTS, CERTIFICATES
-    folders = [path / part for path in paths for part in parts]
-    for number, name in enumerate(files):
-        known_suffix(name, "--write", (*FORMS, *PICTURES))
-        check_writable(name, "--write", *folders, *files[:number])
 
 
 def _show(records: Sequence[Record]) -> None:

@@ -1,29 +1,30 @@
 """``dpbb jobshop``."""
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpbb.cli.output import print_rows
+from dpbb.cli.arguments import add_common
+from dpbb.cli.running import print_rows
 from dpbb.errors import OptionError
 from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
 from dpbb.result.written import FORMS, check_form
 from dpbb.text.files import check_readable, check_writable, read_file, whole_file
 from dpbb.text.json_text import json_text
 
-EPILOG = """\
+
+def add_jobshop(parser: argparse.ArgumentParser) -> None:
+    """Add the two commands."""
+    parser.epilog = """\
 INSTANCE is ta01 to ta80, ft06, la01 and so on (with --data), or a file: the standard
 text form ("n m", then a line of machine-time pairs for every job), .csv or .json.
 
 SOLUTIONS is a file: .npy (an array of all), .json (a list), or text with a line of job
 numbers for every sequence; of machine orders with a line for every machine, and an
 empty line behind every solution. Jobs count from 0."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the two commands."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     text = "size, bounds and best-known makespan of a job shop"
     info = commands.add_parser("info", help=text, description=text, allow_abbrev=False)
@@ -35,33 +36,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument("instance", metavar="INSTANCE", help="a name or a file")
         if command is costs:
             command.add_argument("solutions", metavar="SOLUTIONS", help="a file")
-        command.add_argument(
-            "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
-        )
-        command.add_argument(
-            "--json", action="store_true", help="one JSON object on stdout"
-        )
+        add_common(command, "--data", "--json")
         command.set_defaults(work=work, parser=command)
-    costs.add_argument(
+    add = costs.add_argument
+    add(
         "--encoding",
         choices=[str(Encoding.SEQUENCE), str(Encoding.MACHINE_ORDERS)],
         default=str(Encoding.SEQUENCE),
         help="what a solution is (default: sequence)",
     )
-    costs.add_argument(
+    add(
         "--criterion",
         choices=[str(criterion) for criterion in Criterion],
         default=str(Criterion.MAKESPAN),
         help="what it costs (default: makespan)",
     )
-    costs.add_argument(
+    add(
         "--device",
         choices=("auto", "cpu", "gpu"),
         default="auto",
         help="where to evaluate (default: auto)",
     )
-    costs.add_argument("--threads", type=int, metavar="N", help="of the CPU")
-    costs.add_argument(
+    add("--threads", type=int, metavar="N", help="of the CPU")
+    add(
         "--output",
         metavar="FILE",
         help="write the schedule of the best solution as .csv, .xlsx or .json, or a "
@@ -69,38 +66,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_jobshop(args: argparse.Namespace) -> int:
     """Run the command that was asked for."""
     return int(args.work(args))
 
 
 def _info(args: argparse.Namespace) -> int:
-    instance = load(args.instance, data_dir=args.data)
-    known = best_known(instance.name)
-    facts = {
-        "instance": instance.name,
-        "n_jobs": instance.n_jobs,
-        "n_machines": instance.n_machines,
-        "n_operations": instance.n_operations,
-        "digest": instance.digest,
-        "least_time": int(instance.times.min()),
-        "largest_time": int(instance.times.max()),
-        "lower_bound": instance.lower_bound,
-        "best_known_lower_bound": None if known is None else known.lower_bound,
-        "best_known_makespan": None if known is None else known.upper_bound,
-    }
+    shop = load(args.instance, data_dir=args.data)
+    known = best_known(shop.name)
+    least, largest = int(shop.times.min()), int(shop.times.max())
     if args.json:
+        facts = {
+            "instance": shop.name,
+            "n_jobs": shop.n_jobs,
+            "n_machines": shop.n_machines,
+            "n_operations": shop.n_operations,
+            "digest": shop.digest,
+            "least_time": least,
+            "largest_time": largest,
+            "lower_bound": shop.lower_bound,
+            "best_known_lower_bound": None if known is None else known.lower_bound,
+            "best_known_makespan": None if known is None else known.upper_bound,
+        }
         print(json_text(facts))
         return 0
-    lengths = sorted({instance.lengths.min(), instance.lengths.max()})
-    each = " to ".join(map(str, lengths))
+    each = " to ".join(map(str, sorted({shop.lengths.min(), shop.lengths.max()})))
     rows = {
-        "instance": instance.name,
-        "size": f"{instance.n_jobs} jobs x {instance.n_machines} machines",
-        "operations": f"{instance.n_operations}, {each} of a job",
-        "times": f"{facts['least_time']} to {facts['largest_time']}",
-        "digest": instance.digest,
-        "lower bound": f"{instance.lower_bound} (longest job or machine)",
+        "instance": shop.name,
+        "size": f"{shop.n_jobs} jobs x {shop.n_machines} machines",
+        "operations": f"{shop.n_operations}, {each} of a job",
+        "times": f"{least} to {largest}",
+        "digest": shop.digest,
+        "lower bound": f"{shop.lower_bound} (longest job or machine)",
         "best known": known or "unknown",
     }
     print_rows(rows)
@@ -166,8 +163,6 @@ def read_solutions(source: str, encoding: Encoding) -> Any:
             f"SOLUTIONS: expected a file of solutions, got {source!r}: {error}"
         ) from error
     if path.suffix.lower() == ".json":
-        import json
-
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:

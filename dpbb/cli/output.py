@@ -1,32 +1,12 @@
-"""Where commands write: standard output, and the file of ``--output``."""
-
-from __future__ import annotations
+"""Standard output of commands: a failure is told, but not that its reader has gone."""
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TextIO, cast
 
 from dpbb.errors import DpbbError
-
-if TYPE_CHECKING:  # every command imports this module, and results load NumPy
-    from dpbb.result import Result
-
-
-def print_rows(rows: Mapping[str, object]) -> None:
-    """Print names and what they stand for, one a line."""
-    for name, value in rows.items():
-        print(f"{name:<14} {value}")
-
-
-def write_schedule(result: Result, path: Path) -> None:
-    """Write the schedule of a result, if it has one; DpbbError if that fails."""
-    if result.permutation is None:
-        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
-    else:
-        result.write_schedule(path)
 
 
 class _Stdout:

@@ -1,19 +1,44 @@
-"""``dpbb plot``."""
+"""``dpbb plot``: reads results, schedules, logs, checkpoints and benchmarks."""
 
 import argparse
+import csv
 import io
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+
+from dpbb.cli.arguments import COMMON
+from dpbb.coordination.format import MAGIC
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.problem import Scheduled, instance_name_of, with_ends
+from dpbb.progress.base import STARTING
+from dpbb.result import Improvement, Result
+from dpbb.result.json_form import Cost, Seconds
+from dpbb.result.schedule import COLUMNS, Schedule
 from dpbb.result.written import PICTURES
-from dpbb.text.files import check_writable, known_suffix
+from dpbb.text.files import check_writable, known_suffix, noted, read_file
+from dpbb.text.labels import Names
 
 SUFFIXES = (*PICTURES, ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")
 
-EPILOG = """\
+ALLOWED = (
+    "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
+    "--log-json), a checkpoint, or the JSON of dpbb bench multigpu"
+)
+
+MOST_BYTES = 2**30
+"""Of a file: logs of long runs are large."""
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Add the file, the kind and the picture."""
+    parser.epilog = """\
 FILE, and what can be drawn of it (the first is the default):
   dpbb solve --json           gantt, convergence
   dpbb solve --output         gantt (the schedule as CSV)
@@ -22,85 +47,49 @@ FILE, and what can be drawn of it (the first is the default):
   dpbb bench multigpu --json  speedup
 With --output NAME.html a gantt is a page that tells under the pointer what each bar
 is. All others need Matplotlib: pip install 'dpbb[plot]'."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the file, the kind and the picture."""
-    parser.add_argument("file", metavar="FILE", help="what to draw; see below")
-    parser.add_argument("--kind", choices=KINDS, help="what to draw of it")
-    parser.add_argument(
+    add = parser.add_argument
+    add("file", metavar="FILE", help="what to draw; see below")
+    add("--kind", choices=KINDS, help="what to draw of it")
+    add(
         "--output",
         metavar="PICTURE",
         required=True,
         help=f"where to write it; the suffix says how: {', '.join(SUFFIXES)}",
     )
-    parser.add_argument(
+    add(
         "--size",
         nargs=2,
         type=float,
         metavar=("W", "H"),
         help="width and height in inches (default: what suits the data)",
     )
-    parser.add_argument(
-        "--dpi", type=int, default=150, help="pixels an inch, of .png (default: 150)"
-    )
-    parser.add_argument(
-        "--linear-time", action="store_true", help="convergence: no logarithmic time"
-    )
-    parser.add_argument(
-        "--no-critical-path", action="store_true", help="gantt: do not mark one"
-    )
-    group = parser.add_argument_group(
-        "instance, for a saved result without its schedule"
-    )
+    add("--dpi", type=int, default=150, help="pixels an inch, of .png (default: 150)")
+    text = "convergence: no logarithmic time"
+    add("--linear-time", action="store_true", help=text)
+    text = "gantt: do not mark one"
+    add("--no-critical-path", action="store_true", help=text)
+    title = "instance, for a saved result without its schedule"
+    group = parser.add_argument_group(title)
     group.add_argument("--instance", metavar="INSTANCE", help="as of dpbb solve")
-    group.add_argument("--index", type=int, metavar="N")
-    group.add_argument("--orientation", metavar="ROWS")
-    group.add_argument("--data", metavar="FOLDER")
+    for name in ("--index", "--orientation", "--data"):
+        group.add_argument(name, **COMMON[name])
 
 
-def run(args: argparse.Namespace) -> int:
+def run_plot(args: argparse.Namespace) -> int:
     """Draw a plot into a file."""
-    output = _output(args)
+    # what would else fail after the work
+    known_suffix(args.output, "--output", SUFFIXES)
+    if args.size is not None and not all(1 <= inches <= 100 for inches in args.size):
+        raise OptionError(f"--size: expected 1 to 100 inches, got {args.size}")
+    if not 10 <= args.dpi <= 1200:
+        raise OptionError(f"--dpi: expected 10 to 1200, got {args.dpi}")
     try:
-        return _draw(args, output)
+        content = _drawn(args)
     except (InstanceError, OptionError):
         raise
     except DpbbError as error:  # whatever it is, the file is not as it has to be
         raise OptionError(f"FILE: {args.file}: {error}") from error
-
-
-def _draw(args: argparse.Namespace, output: Path) -> int:
-    from dpbb.cli.plot_files import plot_data, read_plotted
-
-    found = read_plotted(args.file)
-    kind = args.kind or found.kinds[0]
-    check_writable(output, "--output")
-    how: dict[str, Any] = {}
-    for flag, only, name, value in (
-        ("--linear-time", "convergence", "log_time", False),
-        ("--no-critical-path", "gantt", "critical", False),
-    ):
-        if not getattr(args, flag[2:].replace("-", "_")):
-            continue
-        if kind != only:
-            raise OptionError(f"{flag}: expected with --kind {only}, got {kind}")
-        how[name] = value
-    data = plot_data(found, kind, args)
-    form = output.suffix[1:].lower()
-    if form == "html":
-        if kind != "gantt":
-            raise OptionError(f"--output: expected .html for a gantt, not {kind}")
-        from dpbb.plotting.gantt_chart import gantt_html
-
-        content = gantt_html(data, **how).encode()
-    else:
-        from dpbb.plotting.drawing import figure_of
-
-        figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
-        picture = io.BytesIO()
-        figure.savefig(picture, dpi=args.dpi, format=form)
-        content = picture.getvalue()
+    output = Path(args.output)
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         try:
@@ -116,11 +105,214 @@ def _draw(args: argparse.Namespace, output: Path) -> int:
     return 0
 
 
-def _output(args: argparse.Namespace) -> Path:
-    """Check what would else fail after the work."""
-    known_suffix(args.output, "--output", SUFFIXES)
-    if args.size is not None and not all(1 <= inches <= 100 for inches in args.size):
-        raise OptionError(f"--size: expected 1 to 100 inches, got {args.size}")
-    if not 10 <= args.dpi <= 1200:
-        raise OptionError(f"--dpi: expected 10 to 1200, got {args.dpi}")
-    return Path(args.output)
+def _drawn(args: argparse.Namespace) -> bytes:
+    """Return the picture."""
+    found = read_plotted(args.file)
+    kind = args.kind or found.kinds[0]
+    check_writable(args.output, "--output")
+    how: dict[str, Any] = {}
+    for flag, given, only, name in (
+        ("--linear-time", args.linear_time, "convergence", "log_time"),
+        ("--no-critical-path", args.no_critical_path, "gantt", "critical"),
+    ):
+        if given and kind != only:
+            raise OptionError(f"{flag}: expected with --kind {only}, got {kind}")
+        if given:
+            how[name] = False
+    data = _data(found, kind, args)
+    form = Path(args.output).suffix[1:].lower()
+    if form == "html":
+        if kind != "gantt":
+            raise OptionError(f"--output: expected .html for a gantt, not {kind}")
+        from dpbb.plotting.gantt_chart import gantt_html
+
+        return gantt_html(data, **how).encode()
+    from dpbb.plotting.drawing import figure_of
+
+    figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=args.dpi, format=form)
+    return picture.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Plotted:
+    """Content of a file, what it is called, and the kinds of plots it is for."""
+
+    name: str
+    content: Any
+    kinds: tuple[str, ...]
+
+
+def read_plotted(file: str) -> Plotted:
+    """Read a file of any kind.
+
+    Raises
+    ------
+    OptionError
+        Not there, or none of the kinds.
+    DpbbError
+        Damaged.
+    """
+    path = Path(file)
+    content = MAGIC
+    try:
+        if "://" in file or path.is_dir():
+            noted(path)
+        else:
+            content = read_file(path, MOST_BYTES)
+    except OSError as error:
+        raise OptionError(
+            f"FILE: expected {ALLOWED}; got {file}: {error.strerror or error}"
+        ) from error
+    if content.startswith(MAGIC):
+        from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+
+        kinds = ("intervals", "convergence", "gantt")
+        return Plotted("a checkpoint", load_checkpoint(file), kinds)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise _unknown(file, "a binary file") from None
+    if not text.strip():
+        raise _unknown(file, "nothing: the file is empty")
+    if text.split("\n", 1)[0].strip() == ",".join(COLUMNS):
+        return Plotted("a schedule", read_schedule(text, file), ("gantt",))
+    return _json(text, file)
+
+
+def _json(text: str, file: str) -> Plotted:
+    try:
+        values = [msgspec.json.decode(text)]
+    except (ValueError, RecursionError):  # perhaps an object a line
+        try:
+            lines = filter(str.strip, text.splitlines())
+            values = [msgspec.json.decode(line) for line in lines]
+        except (ValueError, RecursionError):
+            raise _unknown(file, f"{text[:60]!r}") from None
+    shots = [value for value in values if isinstance(value, dict) and "run_id" in value]
+    if shots:
+        log = [_snapshot(value, file) for value in shots]
+        return Plotted("a log", log, ("convergence",))
+    (first,) = values if len(values) == 1 else (None,)
+    if isinstance(first, dict) and "status" in first:
+        result = Result.from_json(text)
+        return Plotted("a result", result, ("gantt", "convergence"))
+    rows = first.get("rows") if isinstance(first, dict) else first
+    if isinstance(rows, list):
+        return Plotted("a benchmark", rows, ("speedup",))
+    raise _unknown(file, f"other JSON: {text.strip()[:60]!r}")
+
+
+def _unknown(file: str, got: str) -> OptionError:
+    return OptionError(f"FILE: expected {ALLOWED}; got {file}: {got}")
+
+
+class Drawn(msgspec.Struct):
+    """Fields of a snapshot that plots need."""
+
+    instance: str
+    state: RunState
+    seconds: Seconds
+    value: Cost | None
+    lower_bound: Cost | None
+    trajectory: tuple[Improvement, ...]
+    objective: str = "makespan"
+
+
+def _snapshot(values: Any, file: str) -> Snapshot:
+    """Return a snapshot of a log, without what no plot needs."""
+    try:
+        drawn = msgspec.convert(values, Drawn)
+    except msgspec.ValidationError as error:
+        raise OptionError(f"FILE: {file}: expected snapshots, got: {error}") from error
+    return replace(STARTING, **msgspec.structs.asdict(drawn))
+
+
+def read_schedule(text: str, file: str) -> Schedule:
+    """Read the schedule that ``Schedule.write_csv`` wrote.
+
+    OptionError: it would have written something else.
+    """
+    rows = [row for row in csv.reader(io.StringIO(text)) if row][1:]
+    jobs, machines = (
+        tuple(dict.fromkeys(row[column] for row in rows if len(row) > column))
+        for column in (1, 2)
+    )
+    numbered = set(jobs) == set(map(str, range(len(jobs))))
+    # by name, jobs have no numbers but those of their places
+    permutation = tuple(map(int, jobs)) if numbered else tuple(range(len(jobs)))
+    counted = machines == tuple(map(str, range(len(machines))))
+    names = Names(() if numbered else jobs, () if counted else machines)
+    try:
+        times = np.array([[int(cell) for cell in row[3:]] for row in rows], np.int64)
+        start, end = np.empty((2, len(jobs), len(machines)), np.int64)
+        start[list(permutation)] = times[:, 0].reshape(start.shape)
+        end[list(permutation)] = times[:, 1].reshape(end.shape)
+    except (IndexError, OverflowError, ValueError) as error:
+        raise OptionError(
+            f"{file}: expected {', '.join(COLUMNS)} of every job on every machine, "
+            f"got {len(rows)} lines of {len(jobs)} jobs: {error}"
+        ) from error
+    schedule = Schedule(permutation, start, end, names)
+    for number, (row, due) in enumerate(zip(rows, schedule.rows(), strict=True), 2):
+        if row != list(map(str, due)) or not 0 <= due[3] <= due[4]:
+            raise OptionError(
+                f"{file}: line {number}: expected {', '.join(COLUMNS)}, such as "
+                f"{','.join(map(str, due))}, got {','.join(row)}"
+            )
+    return schedule
+
+
+def _data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
+    """Return what the plot of a kind takes.
+
+    Raises
+    ------
+    OptionError
+        The kind is not for this file, or there is no schedule to draw.
+    InstanceError
+        The schedule needs an instance, and there is none, or another one.
+    """
+    if kind not in found.kinds:
+        raise OptionError(
+            f"--kind: expected {' or '.join(found.kinds)} for {found.name}, got {kind}"
+        )
+    if kind != "gantt" or isinstance(found.content, Schedule):
+        return found.content
+    if isinstance(found.content, Result):
+        return _with_schedule(found.content, args)
+    problem, permutation = found.content.spec.problem, found.content.permutation
+    if permutation is None:
+        raise OptionError("--kind gantt: expected an incumbent, got none")
+    return problem, permutation
+
+
+def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
+    """Add the schedule, which ``to_json`` may have left out."""
+    if result.permutation is None or result.operations is not None:
+        result.schedule()  # raises if there is none
+        return result
+    from dpbb.flowshop.family import read_problem
+    from dpbb.flowshop.given import GivenEnds
+
+    hint = "the schedule of a result needs its instance: give it with --instance"
+    shop, *ends = GivenEnds.of_name(result.instance or "")
+    try:
+        problem = read_problem(
+            args.instance or shop,
+            index=args.index,
+            orientation=args.orientation,
+            data_dir=args.data,
+        )
+        problem = with_ends(problem, *ends)
+    except InstanceError as error:
+        if args.instance:
+            raise
+        raise InstanceError(f"{hint} ({error})") from error
+    if problem.digest != result.digest or not isinstance(problem, Scheduled):
+        raise InstanceError(
+            f"{hint}: expected one of digest {result.digest[:12]}, got "
+            f"{instance_name_of(problem)} of {problem.digest[:12]}"
+        )
+    return replace(result, operations=problem.schedule(result.permutation))

@@ -7,46 +7,47 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 
+from dpbb.cli.arguments import add_common
 from dpbb.cluster.client.which import which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import kinds
 from dpbb.text.json_text import json_text
 
-EPILOG = """\
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """Add the certificate and how to check it."""
+    parser.epilog = """\
 exit codes: 0 proved again; 1 it does not hold; 2 it is no certificate, or damaged;
 3 not checked enough: it says what would help; 4 audited: it says who passes, how often.
 --print-checker writes a program of one file, which needs nothing but Python and has
 rules, books and draws in common with dpbb, but no engine; --print-prover one that needs
 no certificate: dpbb verify --print-checker > checker.py"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the certificate and how to check it."""
-    parser.add_argument("certificate", metavar="CERTIFICATE", nargs="?")
-    parser.add_argument(
+    add = parser.add_argument
+    add("certificate", metavar="CERTIFICATE", nargs="?")
+    add(
         "--all",
         action="store_true",
         help="explore everything that it claims again, unit by unit, whatever the size",
     )
-    parser.add_argument(
+    add(
         "--finer",
         metavar="FILE",
         help="explore everything in small parts, and write a certificate of these: any "
         "audit can explore what it draws of it",
     )
-    parser.add_argument(
+    add(
         "--scheduler",
         metavar="ADDRESS",
         help="with --all or --finer: spread over this cluster",
     )
-    parser.add_argument(
+    add(
         "--nodes",
         type=int,
         metavar="N",
         help="explore so many again; a tree that fits is explored as a whole (default: "
         "2,000,000,000; gpu: 50,000,000,000; pool: 20,000,000; reference: 200,000)",
     )
-    parser.add_argument(
+    add(
         "--draws",
         type=int,
         default=40,
@@ -54,45 +55,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="nodes to draw of larger trees, and a quarter as many by claimed nodes; "
         "their units are explored again (default: 40; 0: only add up)",
     )
-    parser.add_argument(
+    add(
         "--most-nodes",
         type=int,
         metavar="N",
         help="with --finer: of a part (default: as few as there is room for)",
     )
-    parser.add_argument(
+    add(
         "--engine",
         default="auto",
         choices=("auto", "cpu", "gpu", "pool", "reference"),
         help="what explores them (default: cpu, or reference for other problems)",
     )
-    parser.add_argument(
+    add(
         "--seed",
         metavar="N",
         help="repeats a draw; it shows nothing if who made the certificate could know "
         "it (default: a random number, which is printed); digest: a hash of the "
         "certificate, with 422 draws at least, as who makes it can try many",
     )
-    parser.add_argument(
-        "--instance",
-        metavar="NAME|FILE",
-        help="the certificate has to be about this instance",
-    )
-    parser.add_argument(
-        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
-    parser.add_argument(
-        "--print-checker", action="store_true", help="print the program of one file"
-    )
-    parser.add_argument(
-        "--print-prover",
-        action="store_true",
-        help="print a program that explores {LB < UB} of an instance by itself",
-    )
+    text = "the certificate has to be about this instance"
+    add("--instance", metavar="NAME|FILE", help=text)
+    add_common(parser, "--data", "--json")
+    text = "print the program of one file"
+    add("--print-checker", action="store_true", help=text)
+    text = "print a program that explores {LB < UB} of an instance by itself"
+    add("--print-prover", action="store_true", help=text)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verify(args: argparse.Namespace) -> int:
     """Check a certificate and show what was found."""
     if args.print_checker or args.print_prover:
         name = "checker.py" if args.print_checker else "prove.py"
@@ -100,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.certificate is None:
         raise OptionError("certificate: expected the path of a certificate, got none")
-    if args.scheduler is not None and not (args.all or args.finer):
+    whole = bool(args.all or args.finer)
+    if args.scheduler is not None and not whole:
         raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     from dpbb.flowshop.family import read_problem
     from dpbb.proof.checker import EXIT
@@ -117,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         elsewhere = None
         which = which_cluster() if args.scheduler is None else None
         address = args.scheduler if which is None else which.address
-        if address is not None and (args.all or args.finer):
+        if address is not None and whole:
             from dpbb.cluster.client.connect import connect
             from dpbb.cluster.client.verification import explore_on
 
@@ -138,7 +130,8 @@ def run(args: argparse.Namespace) -> int:
             instance=mine,
             say=lambda text: print(text, file=sys.stderr, flush=True),
         )
-    print(
-        json_text({**asdict(found), "ok": found.ok}) if args.json else found.summary()
-    )
+    if args.json:
+        print(json_text({**asdict(found), "ok": found.ok}))
+    else:
+        print(found.summary())
     return EXIT[found.verdict]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from bokeh.models import (
     ColumnDataSource,
-    CustomJSTickFormatter,
     DataRange1d,
     FixedTicker,
     HoverTool,
@@ -27,17 +26,28 @@ from dpbb.dashboard.look import (
     follow,
     legend,
     plot,
-    plural,
     si_axis,
     time_axis,
+    whole_axis,
 )
+from dpbb.dashboard.panels import plural
 from dpbb.problem import Problem, Scheduled, objective_of
 
 
-def show(source: ColumnDataSource, data: dict[str, list[Any]]) -> None:
+def empty(*columns: str) -> ColumnDataSource:
+    """Return a source of data that has none yet."""
+    return ColumnDataSource({column: [] for column in columns})
+
+
+def show(into: ColumnDataSource, /, **data: list[Any]) -> None:
     """Set the data of a source, unless it has them: each time is a message."""
-    if source.data != data:
-        source.data = data
+    if into.data != data:
+        into.data = data
+
+
+def tell(chart: Any, glyph: Any, tips: Any) -> None:
+    """Tell under the pointer what a glyph is."""
+    chart.add_tools(HoverTool(renderers=[glyph], tooltips=tips))
 
 
 class Incumbent:
@@ -47,32 +57,20 @@ class Incumbent:
         chart = plot(look, x="time", y="cost", y_range=DataRange1d(range_padding=0.1))
         chart.x_range.range_padding = 0.04  # the first dot is whole
         time_axis(chart.xaxis)
-        chart.yaxis.ticker.min_interval = 1
-        chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
-        self._incumbent = ColumnDataSource({"x": [], "y": []})
-        self._found = ColumnDataSource({"x": [], "y": [], "source": []})
-        self._bound = ColumnDataSource({"x": [], "y": []})
-        self._upper_bound = ColumnDataSource({"x": [], "y": []})
+        whole_axis(chart.yaxis)
+        self._found = empty("x", "y", "source")
+        self._incumbent, self._bound, self._given = (empty("x", "y") for _ in range(3))
         step: dict[str, Any] = {"mode": "after", "line_width": 2}
-        chart.step(
-            "x", "y", source=self._incumbent, color=look.incumbent, **step,
-            legend_label="incumbent",
-        )  # fmt: skip
+        step |= {"source": self._incumbent, "legend_label": "incumbent"}
+        chart.step("x", "y", color=look.incumbent, **step)
         dots = chart.scatter("x", "y", source=self._found, color=look.incumbent, size=6)
-        chart.step(
-            "x", "y", source=self._bound, color=look.bound, **step,
-            legend_label="lower bound",
-        )  # fmt: skip
+        step |= {"source": self._bound, "legend_label": "lower bound"}
+        chart.step("x", "y", color=look.bound, **step)
         chart.line(
-            "x", "y", source=self._upper_bound, color=look.total, line_dash=[4, 3],
+            "x", "y", source=self._given, color=look.total, line_dash=[4, 3],
             legend_label="upper bound",
         )  # fmt: skip
-        chart.add_tools(
-            HoverTool(
-                renderers=[dots],
-                tooltips=[("incumbent", "@y"), ("at", "@x{0.0} s"), ("by", "@source")],
-            )
-        )
+        tell(chart, dots, [("incumbent", "@y"), ("at", "@x{0.0} s"), ("by", "@source")])
         self._legend = legend(chart, look)
         self._legend.items[-1].visible = self._legend.visible = False
         self._before = follow(chart)
@@ -87,15 +85,11 @@ class Incumbent:
             self.root.yaxis.axis_label = objective_of(view.problem)
         x = [max(0.0, step.seconds) for step in steps]
         y = [step.value for step in steps]
-        by = [step.source for step in steps]
-        show(self._found, {"x": x, "y": y, "source": by})
-        if y:
-            x, y = [*x, now], [*y, y[-1]]
-        show(self._incumbent, {"x": x, "y": y})
+        show(self._found, x=x, y=y, source=[step.source for step in steps])
+        show(self._incumbent, x=[*x, now] if x else [], y=[*y, *y[-1:]])
         # nobody has a permutation of that value, and perhaps there is none
         given = snapshot.value is None or snapshot.ub < snapshot.value
-        ends = [snapshot.ub, snapshot.ub] if given else []
-        show(self._upper_bound, {"x": [0.0, now] if given else [], "y": ends})
+        show(self._given, x=[0.0, now] if given else [], y=[snapshot.ub] * (2 * given))
         self._legend.items[0].visible = bool(y)
         self._legend.items[-1].visible = given
         known: list[tuple[float, int]] = []  # where it changes, and now
@@ -104,8 +98,7 @@ class Incumbent:
                 known.append((seconds, bound))
         if known and snapshot.lower_bound is not None:
             known.append((now, snapshot.lower_bound))
-        x, y = map(list, zip(*known, strict=True)) if known else ([], [])
-        show(self._bound, {"x": x, "y": y})
+        show(self._bound, x=[at for at, _ in known], y=[bound for _, bound in known])
 
 
 class Rates:
@@ -118,10 +111,8 @@ class Rates:
         chart.x_range.range_padding = 0.02
         time_axis(chart.xaxis)
         si_axis(chart.yaxis)
-        self._engines = ColumnDataSource(
-            {"xs": [], "ys": [], "color": [], "engine": []}
-        )
-        self._total = ColumnDataSource({"x": [], "y": []})
+        self._engines = empty("xs", "ys", "color", "engine")
+        self._total = empty("x", "y")
         lines = chart.multi_line(
             "xs", "ys", source=self._engines, color="color", line_width=5,
             line_alpha=0.55, legend_field="engine",
@@ -130,7 +121,7 @@ class Rates:
             "x", "y", source=self._total, color=look.total, line_width=1.5,
             legend_label="total",
         )  # fmt: skip
-        chart.add_tools(HoverTool(renderers=[lines], tooltips=[("engine", "@engine")]))
+        tell(chart, lines, [("engine", "@engine")])
         self._legend = legend(chart, look)
         self._legend.visible = False
         self._before = follow(chart)
@@ -149,12 +140,11 @@ class Rates:
         # that nobody has reported is a rate, too
         total = sum(rates.values(), start=np.zeros(len(seconds)))
         self._total.data = {"x": seconds, "y": total}
-        names = list(rates)
         self._engines.data = {
-            "xs": [seconds for _ in names],
-            "ys": [rates[name] for name in names],
-            "color": [self._look.engine(name) for name in names],
-            "engine": names,
+            "xs": [seconds for _ in rates],
+            "ys": [*rates.values()],
+            "color": [self._look.engine(name) for name in rates],
+            "engine": [*rates],
         }
 
 
@@ -162,39 +152,29 @@ class Depths:
     """How many subtrees were closed (pruned, or visited as a leaf) at each depth."""
 
     def __init__(self, look: Look) -> None:
-        chart = plot(
-            look,
-            x="depth",
-            y="closed subtrees",
-            y_axis_type="log",
-            x_range=Range1d(-0.6, 1.6),
-            y_range=Range1d(0.5, 10),
-        )
+        ranges = {"x_range": Range1d(-0.6, 1.6), "y_range": Range1d(0.5, 10)}
+        chart = plot(look, x="depth", y="closed subtrees", y_axis_type="log", **ranges)
         si_axis(chart.yaxis)
         chart.yaxis.ticker.desired_num_ticks = 5
         chart.xaxis.ticker.min_interval = 1
-        self._source = ColumnDataSource({"depth": [], "count": [], "text": []})
+        self._source = empty("depth", "count", "text")
         bars = chart.vbar(
             x="depth", top="count", bottom=0.5, width=0.8, source=self._source,
             color=look.bars,
         )  # fmt: skip
-        chart.add_tools(
-            HoverTool(
-                renderers=[bars], tooltips=[("depth", "@depth"), ("closed", "@text")]
-            )
-        )
+        tell(chart, bars, [("depth", "@depth"), ("closed", "@text")])
         self.root = chart
 
     def update(self, view: RunView) -> None:
         """Show a run."""
         closed = view.snapshot.closed
-        some = [(depth, count) for depth, count in enumerate(closed) if count]
-        data: dict[str, list[Any]] = {
-            "depth": [depth for depth, _ in some],
-            "count": [float(count) for _, count in some],
-            "text": [f"{count:,}" for _, count in some],
-        }
-        show(self._source, data)
+        some = {depth: count for depth, count in enumerate(closed) if count}
+        show(
+            self._source,
+            depth=[*some],
+            count=[float(count) for count in some.values()],
+            text=[f"{count:,}" for count in some.values()],
+        )
         self.root.x_range.end = len(closed) - 0.4
         self.root.y_range.end = 2.0 * max([5, *closed])
 
@@ -215,30 +195,25 @@ class Seats:
         chart.xgrid.grid_line_color = None
         chart.xaxis.ticker.desired_num_ticks = chart.yaxis.ticker.desired_num_ticks = 5
         si_axis(chart.axis)
-        self._source = ColumnDataSource(
-            {"left": [], "right": [], "top": [], "color": [], "text": []}
-        )
+        self._source = empty("left", "right", "top", "color", "text")
         bars = chart.quad(
             left="left", right="right", top="top", bottom=0, source=self._source,
             fill_color="color", line_color=None,
         )  # fmt: skip
-        chart.add_tools(HoverTool(renderers=[bars], tooltips="@text"))
+        tell(chart, bars, "@text")
         self.root = chart
 
     def update(self, view: RunView) -> None:
         """Show a run."""
         seats = view.snapshot.seats
-        aggregate = len(seats) > MAX_SEATS
-        data = self._histogram(seats) if aggregate else self._bars(seats)
+        many = len(seats) > MAX_SEATS
+        data = self._histogram(seats) if many else self._bars(seats)
         x, y = self.root.xaxis[0], self.root.yaxis[0]
-        x.axis_label = "nodes/s of a busy seat" if aggregate else "seat"
-        y.axis_label = "seats" if aggregate else "nodes/s"
-        x.ticker.min_interval, y.ticker.min_interval = (
-            int(not aggregate),
-            int(aggregate),
-        )
+        x.axis_label = "nodes/s of a busy seat" if many else "seat"
+        y.axis_label = "seats" if many else "nodes/s"
+        x.ticker.min_interval, y.ticker.min_interval = int(not many), int(many)
         self.root.y_range.end = 1.1 * max([1.0, *data["top"]])
-        show(self._source, data)
+        show(self._source, **data)
 
     def _bars(self, seats: Sequence[SeatSnapshot]) -> dict[str, list[Any]]:
         self.root.x_range.start = 0.4
@@ -289,7 +264,7 @@ class Space:
         chart.yaxis.visible = chart.grid.visible = False
         chart.xaxis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])
         chart.xaxis.formatter = NumeralTickFormatter(format="0%")
-        self._source = ColumnDataSource({"image": []})
+        self._source = empty("image")
         colors = [look.finished, look.waiting, look.leased]
         chart.image(
             "image", x=0, y=0, dw=1, dh=1, source=self._source,
@@ -309,10 +284,6 @@ class Space:
 MAX_OUTLINED = 3000
 """Operations: of more, the outlines would be all that one sees."""
 
-_EMPTY: dict[str, list[float]] = {
-    name: [] for name in ("left", "right", "machine", "job", "place", "color", "line")
-}
-
 
 class Gantt:
     """The incumbent's schedule; machines from the top, a color for each job.
@@ -322,35 +293,26 @@ class Gantt:
 
     def __init__(self, look: Look) -> None:
         self._look = look
-        chart = plot(
-            look,
-            x="time in the instance's units",
-            y="machine",
-            x_range=Range1d(0, 1),
-            y_range=Range1d(1.5, -0.5),
-        )
+        ranges = {"x_range": Range1d(0, 1), "y_range": Range1d(1.5, -0.5)}
+        chart = plot(look, x="time in the instance's units", y="machine", **ranges)
         chart.ygrid.grid_line_color = None
-        chart.xaxis.ticker.min_interval = chart.yaxis.ticker.min_interval = 1
-        chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
-        chart.xaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
-        self._source = ColumnDataSource(_EMPTY)
+        whole_axis(chart.xaxis)
+        whole_axis(chart.yaxis)
+        self._source = empty(
+            "left", "right", "machine", "job", "place", "color", "line"
+        )
         bars = chart.hbar(
             y="machine", left="left", right="right", height=0.86, source=self._source,
             fill_color="color", line_color="line", line_width=0.5,
         )  # fmt: skip
-        chart.add_tools(
-            HoverTool(
-                renderers=[bars],
-                tooltips=[
-                    ("job", "@job, position @place"),
-                    ("machine", "@machine"),
-                    ("time", "@left to @right"),
-                ],
-            )
-        )
-        self._end = Span(
-            location=0, dimension="height", line_color=look.incumbent, line_dash=[4, 3]
-        )
+        tips = [
+            ("job", "@job, position @place"),
+            ("machine", "@machine"),
+            ("time", "@left to @right"),
+        ]
+        tell(chart, bars, tips)
+        dashed = {"line_color": look.incumbent, "line_dash": [4, 3]}
+        self._end = Span(location=0, dimension="height", **dashed)
         chart.add_layout(self._end)
         chart.title.text_font, chart.title.text_font_size = FONT, "11px"
         chart.title.text_font_style = "normal"
@@ -374,7 +336,7 @@ class Gantt:
 
     def _nothing(self, why: str) -> None:
         self.root.title.text = why
-        self._source.data = _EMPTY
+        self._source.data = {column: [] for column in self._source.data}
         self._axes(visible=False)
 
     def _axes(self, *, visible: bool) -> None:
@@ -399,13 +361,11 @@ class Gantt:
             labels = "position", ""
         self.root.xaxis.axis_label, self.root.yaxis.axis_label = labels
         n_machines = start.shape[1]
-        palette = Viridis256[slice(*self._look.jobs)]
+        palette = np.array(Viridis256[slice(*self._look.jobs)])
         # neighbors in the order must differ, so the colors go up and down in steps
-        shade = place * 101 % len(palette)
-        color = [palette[index] for index in shade.tolist()]
+        color = palette[place * 101 % len(palette)]
         line = self._look.card if start.size <= MAX_OUTLINED else None
         jobs, machines = np.divmod(np.arange(start.size), n_machines)
-        last = int(end.max())
         self.root.title.text = f"{cost}: {size}"
         self._source.data = {
             "left": start.ravel(),
@@ -413,11 +373,11 @@ class Gantt:
             "machine": machines,
             "job": jobs,
             "place": place[jobs],
-            "color": [color[job] for job in jobs.tolist()],
+            "color": color[jobs].tolist(),
             "line": [line] * start.size,
         }
-        self._end.location = last
-        self.root.x_range.end = max(1, last) * 1.01
+        self._end.location = int(end.max())
+        self.root.x_range.end = max(1, int(end.max())) * 1.01
         self.root.y_range.start = n_machines - 0.5
         self._axes(visible=True)
 

@@ -19,7 +19,7 @@ from bokeh.models import (
 
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.dashboard.feed import Controls, Feed, RunView
-from dpbb.dashboard.look import FIELD
+from dpbb.dashboard.look import asset
 from dpbb.errors import DpbbError
 from dpbb.progress.words import state_word
 from dpbb.text.names import middle
@@ -76,7 +76,7 @@ class Picker:
             width=330,
             max_width=330,
             sizing_mode="stretch_width",
-            stylesheets=[InlineStyleSheet(css=FIELD)],
+            stylesheets=[InlineStyleSheet(css=asset("fields.css"))],
         )
         self.root.on_change("value", self._changed)
 
@@ -137,7 +137,7 @@ class Buttons:
                 label=label,
                 width=100,
                 disabled=True,  # until there is a run
-                stylesheets=[InlineStyleSheet(css=FIELD)],
+                stylesheets=[InlineStyleSheet(css=asset("fields.css"))],
             )
             args = {"commands": commands, "asked": self._asked, "action": action}
             made.js_on_click(CustomJS(args=args, code=_COMMAND))

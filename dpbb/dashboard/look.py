@@ -4,6 +4,8 @@ Colors are told apart by lightness too, and none stands for two things.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from bokeh.models import (
@@ -14,23 +16,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from dpbb.progress.text import format_count
-
 FONT = "Helvetica, Arial, sans-serif"
-
-FIELD = """
-.bk-input, .bk-btn { font-size: 13px; height: 28px; padding: 0 10px;
-  background: var(--card); color: var(--text); border: 1px solid var(--line); }
-select.bk-input:not([multiple]) { appearance: none; padding-right: 26px;
-  background-image: linear-gradient(45deg, transparent 50%, currentColor 50%),
-    linear-gradient(-45deg, transparent 50%, currentColor 50%);
-  background-size: 5px 5px; background-repeat: no-repeat;
-  background-position: right 15px center, right 10px center; }
-.bk-btn:hover:not([disabled]) { border-color: var(--text); }
-.bk-btn[disabled], .bk-btn[disabled]:hover { background: var(--card) !important;
-  color: var(--muted) !important; opacity: 0.55; }
-"""
-"""Style of widgets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +73,11 @@ DARK = Look(
     jobs=(80, 256),
 )
 
-_DURATION = """
-const size = Math.abs(tick);
-const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 0;
-const show = (value, unit) => {
-    // so many digits that neighbors differ
-    const small = step > 0 ? Math.ceil(-Math.log10(step * value / tick)) + 1 : 2;
-    return String(Number(value.toFixed(Math.min(9, Math.max(2, small))))) + " " + unit;
-};
-if (size < 60) return tick === 0 ? "0" : show(tick, "s");
-if (size < 3600) return show(tick / 60, "min");
-if (size < 172800) return show(tick / 3600, "h");
-return show(tick / 86400, "d");
-"""
 
-_SI = """
-const size = Math.abs(tick);
-const steps = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
-for (const [unit, name] of steps) {
-    if (size >= unit) return String(Math.round(1000 * tick / unit) / 1000) + " " + name;
-}
-return String(Math.round(1000 * tick) / 1000);
-"""
+@cache
+def asset(name: str) -> str:
+    """Return the text of a style sheet or a script beside the templates."""
+    return (Path(__file__).parent / "templates" / name).read_text("utf-8")
 
 
 def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:
@@ -165,12 +134,18 @@ def time_axis(axis: Any) -> None:
         base=60, mantissas=[1, 2, 5, 10, 15, 30], min_interval=1, desired_num_ticks=5
     )
     axis.ticker = CompositeTicker(tickers=[decimal, clock], desired_num_ticks=5)
-    axis.formatter = CustomJSTickFormatter(code=_DURATION)
+    axis.formatter = CustomJSTickFormatter(code=asset("duration_tick.js"))
+
+
+def whole_axis(axis: Any) -> None:
+    """Label an axis with whole numbers as they are."""
+    axis.ticker.min_interval = 1
+    axis.formatter = CustomJSTickFormatter(code="return String(tick);")
 
 
 def si_axis(axis: Any) -> None:
     """Label an axis with k, M, G."""
-    axis.formatter = CustomJSTickFormatter(code=_SI)
+    axis.formatter = CustomJSTickFormatter(code=asset("si_tick.js"))
 
 
 def legend(chart: Any, look: Look) -> Any:
@@ -185,15 +160,3 @@ def legend(chart: Any, look: Look) -> Any:
     box.glyph_height = box.label_height = 14
     box.glyph_width = 16
     return box
-
-
-def plural(count: int, name: str) -> str:
-    """Write ``1 job``, ``2,000 jobs``."""
-    return f"{count:,} {name}{'s' * (count != 1)}"
-
-
-def size(n_bytes: int) -> str:
-    """Write bytes with an SI prefix: ``1.23 MB``."""
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    return f"{format_count(n_bytes)}B"

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from bokeh.events import ConnectionLost, DocumentReady
 from bokeh.models import ColumnDataSource, CustomJS
@@ -12,20 +13,9 @@ from bokeh.models import ColumnDataSource, CustomJS
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.charts import Depths, Gantt, Incumbent, Rates, Seats, Space
 from dpbb.dashboard.controls import Buttons, Picker
-from dpbb.dashboard.feed import Controls, Feed, RunView
+from dpbb.dashboard.feed import Controls, Feed
 from dpbb.dashboard.look import DARK, LIGHT, Look
-from dpbb.dashboard.panels import (
-    Banner,
-    Counts,
-    Details,
-    Devices,
-    Events,
-    Panel,
-    Runs,
-    Status,
-    banner,
-    devices_html,
-)
+from dpbb.dashboard.panels import Panel, html
 from dpbb.progress.words import left_text, state_word
 
 logger = logging.getLogger(__name__)
@@ -34,33 +24,24 @@ UPDATE_MS = 1500
 COOKIE = "dpbb-theme"
 
 
-class Part(Protocol):
-    """A plot or a panel."""
-
-    root: Any
-
-    def update(self, view: RunView) -> None:
-        """Show a run."""
-
-
-_PARTS: dict[str, tuple[str, Callable[[Look], Part]]] = {
-    "banner": ("Trouble", Banner),
-    "status": ("Status", Status),
+_PARTS: dict[str, tuple[str, Callable[[Look], Any]]] = {
+    "banner": ("Trouble", partial(Panel, name="trouble", hides=True)),
+    "status": ("Status", partial(Panel, name="status")),
     "space": ("Search space", Space),
     "incumbent": ("Incumbent and lower bound", Incumbent),
     "rate": ("Nodes per second", Rates),
     "depth": ("Depths", Depths),
     "gantt": ("Gantt chart", Gantt),
-    "counts": ("Units and seats", Counts),
+    "counts": ("Units and seats", partial(Panel, name="counts")),
     "seats": ("Seats", Seats),
-    "events": ("Events", Events),
-    "runs": ("Runs", Runs),
-    "devices": ("Devices", Devices),
-    "details": ("Details", Details),
+    "events": ("Events", partial(Panel, name="events")),
+    "runs": ("Runs", partial(Panel, name="runs")),
+    "devices": ("Devices", partial(Panel, name="devices")),
+    "details": ("Details", partial(Panel, name="details")),
 }
 TITLES = {name: title for name, (title, _) in _PARTS.items()}
 PARTS = {name: make for name, (_, make) in _PARTS.items()}
-"""All parts of the page by name."""
+"""All parts of the page by name, each with ``root`` and ``update``."""
 
 _BEAT = "window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);"
 _READY = f"viewer.data = {{offset_min: [new Date().getTimezoneOffset()]}}; {_BEAT}"
@@ -90,7 +71,7 @@ def show(
     look = DARK if _wants_dark(doc) else LIGHT
     parts = {name: make(look) for name, make in PARTS.items()}
     picker, buttons = Picker(feed, _argument(doc, "run")), Buttons(controls)
-    first, missing = Panel(look), Banner(look)
+    first, missing = Panel(look), Panel(look, hides=True)
     updates = [*(part.update for part in parts.values()), buttons.update]
     # a sign of life for the browser, and what it says of its clock
     pulse = ColumnDataSource({"run": [""], "empty": [True], "at": [""]})
@@ -99,7 +80,7 @@ def show(
     def refresh() -> None:
         runs = picker.refresh()
         view = feed.view(picker.run_id)
-        first.show("" if runs else devices_html(feed.devices()))
+        first.show("" if runs else html("device_table", feed.devices()))
         missing.show(_missing(picker))
         doc.title = "dpbb" if view is None else _title(view.snapshot)
         if view is not None:
@@ -178,7 +159,7 @@ def _missing(picker: Picker) -> str:
         "the last ones, and none over a restart). Pick another one above, or open "
         "this page without ?run= to follow the newest."
     )
-    return banner("bad", [text])
+    return html("banner", [text])
 
 
 def _offset_s(viewer: ColumnDataSource) -> float | None:

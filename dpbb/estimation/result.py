@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from dpbb.progress.text import format_count
+from dpbb.progress.words import format_count
 from dpbb.text.json_text import json_text
 from dpbb.text.markup import table
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
@@ -67,31 +70,34 @@ def convergence(
     """
     curve = curve_of(data)
     ax = style.axes_for(ax, SIZE)
-    end_s = max([curve.end_s, *(x for x, _ in curve.incumbents), LEAST_S])
+    end_s = max([curve.end_s, *(at for at, _ in curve.incumbents), LEAST_S])
     unit_s, unit = (1.0, "s") if log_time else style.time_unit(end_s)
     least_s = LEAST_S if log_time else 0.0
-    steps, bounds = (
-        _until(points, least_s, end_s, unit_s)
-        for points in (curve.incumbents, curve.bounds)
-    )
+    x, y = _steps(curve.incumbents, least_s, end_s, unit_s)
+    below, under = _steps(curve.bounds, least_s, end_s, unit_s)
     look: dict[str, Any] = {"where": "post", "lw": 1.8}
-    x, y = _columns(steps)
-    if x:
+    if x.size:
         ax.step(x, y, color=style.VERMILLION, label="incumbent", **look)
         ax.plot(x[:-1], y[:-1], "o", color=style.VERMILLION, ms=4, clip_on=False)
-    below, under = _columns(bounds)
-    if below:
-        steady = len(curve.bounds) == 1 and len(steps) > 0
+    if below.size:
+        steady = len(curve.bounds) == 1 and x.size > 0
         look["linestyle"] = "--" if steady else "-"
         label = "lower bound at the end" if steady else "lower bound"
         ax.step(below, under, color=style.BLUE, label=label, **look)
-    if x and below:
-        _shade(ax, steps, bounds)
-    values = " (time units)" if curve.objective == "makespan" else ""
-    style.dress(ax, x=f"time ({unit})", y=curve.objective + values)
-    _value_axis(ax, [*y, *under])
+    if x.size and below.size:
+        every = np.unique([*x, *below])
+        every = every[every >= max(x[0], below[0])]
+        low, high = (
+            values[np.searchsorted(ends, every, side="right") - 1]
+            for ends, values in ((below, under), (x, y))
+        )
+        shade: dict[str, Any] = {"color": style.GRID, "alpha": 0.6, "lw": 0}
+        ax.fill_between(every, low, high, step="post", label="gap", **shade)
+    units = " (time units)" if curve.objective == "makespan" else ""
+    style.dress(ax, x=f"time ({unit})", y=curve.objective + units)
+    _value_axis(ax, [*y.tolist(), *under.tolist()])
     if log_time:
-        _log_time(ax, end_s, min(x, default=end_s))
+        _log_time(ax, end_s, float(min(x, default=end_s)))
     else:
         ax.set_xlim(0, 1.02 * end_s / unit_s)
     style.legend_above(ax)
@@ -162,33 +168,17 @@ def _rising(shots: Sequence[Snapshot]) -> list[tuple[float, int]]:
     return found
 
 
-def _until(
+def _steps(
     points: Sequence[tuple[float, int]], least_s: float, end_s: float, unit_s: float
-) -> list[tuple[float, int]]:
-    """Extend the last step to the end, in some unit; a logarithmic axis has no 0."""
-    if not points:
-        return []
-    known = [*points, (end_s, points[-1][1])]
-    return [(max(least_s, x) / unit_s, y) for x, y in known]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return times in some unit and values, the last one until the end, too.
 
-
-def _columns(points: Sequence[tuple[float, int]]) -> tuple[list[float], list[int]]:
-    return [x for x, _ in points], [y for _, y in points]
-
-
-def _shade(
-    ax: Axes, steps: Sequence[tuple[float, int]], bounds: Sequence[tuple[float, int]]
-) -> None:
-    """Fill what is between incumbents and bounds, from where both are known."""
-    begin = max(steps[0][0], bounds[0][0])
-    every = sorted({begin, *(x for x, _ in [*steps, *bounds] if x >= begin)})
-    above, below = (
-        [[y for x, y in points if x <= at][-1] for at in every]
-        for points in (steps, bounds)
-    )
-    ax.fill_between(
-        every, above, below, step="post", color=style.GRID, alpha=0.6, lw=0, label="gap"
-    )
+    A logarithmic axis has no 0.
+    """
+    known = [*points, *((end_s, value) for _, value in points[-1:])]
+    times = np.array([at for at, _ in known], np.float64)
+    values = np.array([value for _, value in known], np.int64)
+    return np.maximum(times, least_s) / unit_s, values
 
 
 def _log_time(ax: Axes, end_s: float, first_s: float) -> None:

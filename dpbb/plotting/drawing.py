@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.options.kinds import one_of
 from dpbb.plotting import convergence_plot, gantt_chart, interval_plot, speedup_plot
-from dpbb.plotting.convergence_plot import convergence
-from dpbb.plotting.gantt_chart import gantt
-from dpbb.plotting.interval_plot import interval_map
-from dpbb.plotting.speedup_plot import speedup
-from dpbb.plotting.style import new_figure
+from dpbb.plotting.style import require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 KINDS: dict[str, Callable[..., Axes]] = {
-    "gantt": gantt,
-    "convergence": convergence,
-    "intervals": interval_map,
-    "speedup": speedup,
+    "gantt": gantt_chart.gantt,
+    "convergence": convergence_plot.convergence,
+    "intervals": interval_plot.interval_map,
+    "speedup": speedup_plot.speedup,
 }
 """Kinds of plots, and the functions that draw them."""
+
+SIZES = {
+    "convergence": convergence_plot.SIZE,
+    "intervals": interval_plot.SIZE,
+    "speedup": speedup_plot.SIZE,
+}
+"""Width and height in inches."""
 
 
 def draw(
@@ -49,14 +52,10 @@ def figure_of(
     size
         Width and height in inches; default: what suits the data.
     """
-    figure, ax = new_figure(size or size_of(data, kind))
-    draw(data, kind, ax, **how)
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    suits = SIZES[kind] if kind in SIZES else gantt_chart.gantt_size(data)
+    figure = Figure(figsize=size or suits, layout="constrained")
+    draw(data, kind, figure.subplots(), **how)
     return figure
-
-
-def size_of(data: Any, kind: str) -> tuple[float, float]:
-    """Width and height in inches that suit some data."""
-    if kind == "gantt":
-        return gantt_chart.gantt_size(data)
-    sizes = {"intervals": interval_plot.SIZE, "convergence": convergence_plot.SIZE}
-    return sizes.get(kind, speedup_plot.SIZE)

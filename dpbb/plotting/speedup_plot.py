@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -26,30 +25,11 @@ COUNTS = {"gpus": "GPU", "seats": "simulated GPU seat", "workers": "worker"}
 """Keys of a row that say how many, and what one of them is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One measurement.
-
-    Parameters
-    ----------
-    series, unit, count
-        What was measured, on how many of what.
-    speed
-        In any unit; or the efficiency times the count, if ``absolute``.
-    """
-
-    series: str
-    unit: str
-    count: int
-    speed: float
-    absolute: bool
-
-
 def speedup(rows: Mapping[str, Any] | Iterable[Any], ax: Axes | None = None) -> Axes:
     """Draw the speed-up (left axis) and the efficiency (right axis).
 
     The smallest number of each series has an efficiency of 100 %, unless the rows say
-    how efficient they were. Repetitions are dots; the lines connect their means.
+    how efficient they were. Of repetitions the mean is drawn.
 
     Parameters
     ----------
@@ -65,73 +45,75 @@ def speedup(rows: Mapping[str, Any] | Iterable[Any], ax: Axes | None = None) -> 
     DpbbError
         Rows that are none of these; Matplotlib is not installed.
     """
-    points = points_of(rows)
-    units = sorted({point.unit for point in points})
-    if len(units) != 1:
-        raise DpbbError(
-            f"speedup: expected counts of one thing, got {', '.join(units)}"
-        )
-    curves = efficiencies(points)
-    counts = sorted({point.count for point in points})
+    unit, curves = efficiencies(rows)
+    counts = sorted({count for curve in curves.values() for count in curve})
     ax = style.axes_for(ax, SIZE)
     right = ax.twinx()
-    style.dress(ax, x=f"{units[0]}s", y=f"speed-up over one {units[0]}", grid="x")
+    style.dress(ax, x=f"{unit}s", y=f"speed-up over one {unit}", grid="x")
     style.dress(right, x="", y="efficiency (%), dashed", grid="none")
     for side in ("left", "bottom"):
         right.spines[side].set_visible(False)
     right.spines["right"].set(visible=True, color=style.MUTED)
-    (linear,) = ax.plot(
-        counts, counts, color=style.MUTED, lw=1.0, ls=":", label="linear"
-    )
-    handles = [linear]
+    dots: dict[str, Any] = {"color": style.MUTED, "lw": 1.0, "ls": ":"}
+    handles = ax.plot(counts, counts, label="linear", **dots)
     for index, (name, curve) in enumerate(curves.items()):
-        handles.append(_draw(ax, right, name, curve, index))
-    best = max(share for curve in curves.values() for _, share in curve)
-    right.set_ylim(0, max(1.0, best) * 105)
-    _scale(ax, counts, max(1.0, best) * counts[-1])
+        look: dict[str, Any] = {
+            "color": style.SERIES[index % len(style.SERIES)],
+            "marker": style.MARKERS[index % len(style.MARKERS)],
+            "ms": 5,
+            "lw": 1.6,
+        }
+        speeds = [count * share for count, share in curve.items()]
+        handles += ax.plot([*curve], speeds, label=name, **look)
+        shares = [100 * share for share in curve.values()]
+        right.plot([*curve], shares, ls="--", mfc="white", **look)
+    best = max(1.0, *(share for curve in curves.values() for share in curve.values()))
+    right.set_ylim(0, best * 105)
+    _scale(ax, counts, best * counts[-1])
     style.legend_above(ax, handles)
     return ax
 
 
-def efficiencies(points: Sequence[Point]) -> dict[str, list[tuple[int, float]]]:
-    """Return (count, efficiency) of every measurement, by series and count."""
-    curves: dict[str, list[tuple[int, float]]] = {}
-    for name in dict.fromkeys(point.series for point in points):
-        mine = sorted(
-            (point for point in points if point.series == name),
-            key=lambda point: point.count,
-        )
-        least = mine[0].count
-        base = mean(point.speed for point in mine if point.count == least) / least
-        curves[name] = [
-            (point.count, point.speed / point.count / (1 if point.absolute else base))
-            for point in mine
-        ]
-    return curves
-
-
-def points_of(rows: Any) -> list[Point]:
-    """Return the measurements in rows of any known kind."""
+def efficiencies(rows: Any) -> tuple[str, dict[str, dict[int, float]]]:
+    """Return what was counted, and the mean efficiency by series and count."""
     if isinstance(rows, dict):
         rows = rows.get("rows", [rows])
     if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
         raise DpbbError(f"speedup: expected rows of a benchmark, got {rows!r:.60}")
-    found = [_point(row, number) for number, row in enumerate(rows)]
-    if not found:
+    units = set()
+    told: dict[str, dict[int, list[float]]] = {}
+    speeds: dict[str, dict[int, list[float]]] = {}
+    for number, row in enumerate(rows):
+        unit, count, speed, share = _measured(row, number)
+        units.add(unit)
+        name = str(row.get("series", row.get("tree", row.get("name", "measured"))))
+        value, into = (speed, speeds) if share is None else (share, told)
+        into.setdefault(name, {}).setdefault(count, []).append(value)
+    if not units:
         raise DpbbError("speedup: expected rows of a benchmark, got none")
-    return found
+    if len(units) != 1:
+        found = ", ".join(sorted(units))
+        raise DpbbError(f"speedup: expected counts of one thing, got {found}")
+    curves = {
+        name: {count: mean(of[count]) for count in sorted(of)}
+        for name, of in told.items()
+    }
+    for name, of in speeds.items():
+        base = mean(of[min(of)]) / min(of)
+        curves[name] = {count: mean(of[count]) / count / base for count in sorted(of)}
+    return units.pop(), curves
 
 
-def _point(row: Any, number: int) -> Point:
-    if is_dataclass(row) and not isinstance(row, type):
-        row = asdict(row)
+def _measured(row: Any, number: int) -> tuple[str, int, float, float | None]:
+    """Return what a row counts and how many, the speed, and the efficiency if told."""
     try:
         key = next(key for key in COUNTS if key in row)
-        count, absolute = int(row[key]), False
-        if "nodes_per_s" in row:
+        count, share = int(row[key]), row.get("efficiency")
+        share = None if share is None else float(share)
+        if share is not None:
+            speed = share
+        elif "nodes_per_s" in row:
             speed = float(row["nodes_per_s"])
-        elif "efficiency" in row:
-            speed, absolute = float(row["efficiency"]) * count, True
         else:
             speed = 1.0 / float(row["seconds"])
         if count < 1 or not speed > 0:
@@ -144,33 +126,9 @@ def _point(row: Any, number: int) -> Point:
             f"speedup: row {number}: expected {', '.join(COUNTS)} of at least 1, and "
             f"nodes_per_s, efficiency or seconds above 0, got {row!r:.80}"
         ) from error
-    unit = COUNTS[key]
-    if row.get("engine") == "cpu":  # as the suite is tried out without GPUs
-        unit = "worker"
-    name = row.get("series", row.get("tree", row.get("name", "measured")))
-    return Point(str(name), unit, count, speed, absolute)
-
-
-def _draw(
-    ax: Axes, right: Axes, name: str, curve: Sequence[tuple[int, float]], index: int
-) -> Any:
-    """Draw a series on both axes; returns the line for the legend."""
-    color = style.SERIES[index % len(style.SERIES)]
-    marker = style.MARKERS[index % len(style.MARKERS)]
-    counts = list(dict.fromkeys(count for count, _ in curve))
-    means = [mean(share for at, share in curve if at == count) for count in counts]
-    if len(curve) > len(counts):
-        every = [count for count, _ in curve]
-        shares = [share for _, share in curve]
-        dots: dict[str, Any] = {"color": color, "ls": "", "marker": ".", "ms": 4}
-        ax.plot(every, [n * e for n, e in zip(every, shares, strict=True)], **dots)
-        right.plot(every, [100 * share for share in shares], **dots)
-    lines: dict[str, Any] = {"color": color, "marker": marker, "ms": 5, "lw": 1.6}
-    (line,) = ax.plot(
-        counts, [n * e for n, e in zip(counts, means, strict=True)], label=name, **lines
-    )
-    right.plot(counts, [100 * share for share in means], ls="--", mfc="white", **lines)
-    return line
+    # the suite is tried out without GPUs
+    unit = "worker" if row.get("engine") == "cpu" else COUNTS[key]
+    return unit, count, speed, share
 
 
 def _scale(ax: Axes, counts: Sequence[int], highest: float) -> None:

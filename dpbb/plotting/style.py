@@ -15,7 +15,6 @@ from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
 # Wong, Nature Methods 8, 441 (2011), without its yellow, which is lost on white
@@ -72,15 +71,6 @@ def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=size, layout="constrained")[1]
-
-
-def new_figure(size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Return a figure that pyplot knows nothing of, and its axes."""
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots()
 
 
 def dress(ax: Axes, *, x: str, y: str, grid: str = "both") -> None:

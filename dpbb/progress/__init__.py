@@ -12,5 +12,5 @@ from dpbb.progress.choice import make_progress as make_progress
 from dpbb.progress.json_lines import JsonLines as JsonLines
 from dpbb.progress.json_lines import snapshot_json as snapshot_json
 from dpbb.progress.rows import ProgressPrinter as ProgressPrinter
-from dpbb.progress.text import format_count as format_count
-from dpbb.progress.text import format_seconds as format_seconds
+from dpbb.progress.words import format_count as format_count
+from dpbb.progress.words import format_seconds as format_seconds

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -28,19 +29,6 @@ STARTING = Snapshot(
     open_roots=0,
 )
 """The state of a solve that has opened no run."""
-
-
-def found(state: Snapshot, seconds: float, value: int, bound: int) -> Snapshot:
-    """Return the state of a starting solve with an incumbent of its heuristics."""
-    known = min(bound, value)
-    return replace(
-        state,
-        seconds=seconds,
-        value=value,
-        ub=value,
-        lower_bound=known,
-        gap=(value - known) / max(value, 1),
-    )
 
 
 class Progress:
@@ -100,6 +88,44 @@ class Progress:
         """Leave everything as it was found; may be called again, and after errors."""
 
 
+class SnapshotProgress(Progress):
+    """Shows also the time before there is a run as snapshots: of ``NO_RUN``."""
+
+    def __init__(self) -> None:
+        self.last = STARTING
+        self._news = News()
+        self._began = time.monotonic()
+
+    def waiting(self, text: str) -> None:
+        """See ``Progress.waiting``."""
+        now = replace(self.last, waits_for=text)
+        if now.run_id == NO_RUN:
+            now = replace(now, seconds=time.monotonic() - self._began)
+        self.update(now)
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """See ``Progress.incumbent``."""
+        known = min(bound, value)
+        self.update(
+            replace(
+                self.last,
+                seconds=seconds,
+                value=value,
+                ub=value,
+                lower_bound=known,
+                gap=(value - known) / max(value, 1),
+            )
+        )
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Keep the last snapshot."""
+        self.last = snapshot
+
+    def since_s(self, snapshot: Snapshot) -> float:
+        """Seconds from the start of the solve to what a snapshot counts from."""
+        return 0.0 if snapshot.run_id == NO_RUN else self.offset_s
+
+
 def show(
     snapshots: Iterable[Snapshot],
     progress: Progress,
@@ -128,7 +154,6 @@ TROUBLE = ("checkpoint-failed", "error", "lost", "no-seat", "refused", "seat-los
 
 TOLD = (*TROUBLE, "heuristics", "bound")
 """Kinds of events that have a line of their own."""
-
 
 PAST_S = 5.0
 """An incumbent that is older when it is seen is told with its own time."""

@@ -35,6 +35,7 @@ def make_progress(
         A live view is asked for where there is none.
     """
     out = sys.stderr if stream is None else stream
+    term = os.environ.get("TERM", "")
     if style is ProgressStyle.NONE:
         return Progress()
     if style is ProgressStyle.JSON:
@@ -44,16 +45,16 @@ def make_progress(
             from dpbb.progress.notebook import NotebookProgress
 
             return NotebookProgress()
-        if is_terminal(out) and _term() not in DUMB:
+        if _is_terminal(out) and term not in DUMB:
             from dpbb.progress.live import LiveProgress
 
             return LiveProgress(out)
     if style is ProgressStyle.LIVE:
         raise OptionError(
             "progress: expected a terminal or a notebook for live, got a stream that "
-            f"is none (TERM={_term()!r})"
+            f"is none (TERM={term!r})"
         )
-    return ProgressPrinter(out, interval_s, width=terminal_width(out))
+    return ProgressPrinter(out, interval_s, width=_width(out))
 
 
 def in_notebook() -> bool:
@@ -64,7 +65,7 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def is_terminal(stream: TextIO) -> bool:
+def _is_terminal(stream: TextIO) -> bool:
     """Whether somebody looks at the stream."""
     try:
         return stream.isatty()
@@ -72,13 +73,9 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def terminal_width(stream: TextIO) -> int | None:
+def _width(stream: TextIO) -> int | None:
     """Return the columns of a terminal; None for anything else."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except (AttributeError, OSError, ValueError):
         return None
-
-
-def _term() -> str:
-    return os.environ.get("TERM", "")

@@ -1,17 +1,15 @@
 """Progress as JSON, for programs: one snapshot a line."""
 
-import time
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import TextIO
 
 from dpbb.coordination.snapshot import EventRecord, RunState, Snapshot
-from dpbb.progress.base import STARTING, News, Progress, found
+from dpbb.progress.base import NO_RUN, STARTING, SnapshotProgress
 from dpbb.result import Result, Status
 from dpbb.text.json_text import json_text
 
 
-@dataclass(slots=True)
-class JsonLines(Progress):
+class JsonLines(SnapshotProgress):
     """Writes a snapshot for every new incumbent, and at intervals; no notes.
 
     All seconds count from the start of the solve, as those of the result do.
@@ -19,69 +17,53 @@ class JsonLines(Progress):
     ``interval_s``: least seconds between lines that are not about a new incumbent.
     """
 
-    stream: TextIO
-    interval_s: float = 1.0
-    offset_s: float = 0.0
-    _due_s: float = 0.0
-    _shown: Snapshot | None = None
-    _news: News = field(default_factory=News)
-    _began: float = field(default_factory=time.monotonic)
+    def __init__(self, stream: TextIO, interval_s: float = 1.0) -> None:
+        super().__init__()
+        self._stream, self._interval_s = stream, interval_s
+        self._due_s = 0.0
+        self._shown: Snapshot | None = None
 
     def update(self, snapshot: Snapshot) -> None:
         """Write the snapshot if it has something new or the last is old enough."""
+        super().update(snapshot)
         _, new = self._news.of(snapshot)
         new |= self._news.waits(snapshot.waits_for)
-        if new or snapshot.seconds >= self._due_s:
-            self._write(snapshot)
-
-    def waiting(self, text: str) -> None:
-        """Write a snapshot of no run that says what is waited for."""
-        if self._news.waits(text):
-            seconds = time.monotonic() - self._began
-            self._line(replace(STARTING, seconds=seconds, waits_for=text))
-
-    def incumbent(self, seconds: float, value: int, bound: int) -> None:
-        """Write a snapshot of no run with a schedule that a heuristic found."""
-        if self._news.seen(value):
-            self._line(found(STARTING, seconds, value, bound))
+        due = snapshot.run_id != NO_RUN and snapshot.seconds >= self._due_s
+        if new or due:
+            self.finish(snapshot)
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last snapshot of a run, if it is not written yet."""
-        if snapshot is not self._shown:
-            self._write(snapshot)
+        if snapshot is self._shown:
+            return
+        if snapshot.run_id != NO_RUN:
+            self._shown = snapshot
+            self._due_s = snapshot.seconds + self._interval_s
+        shifted = _later(snapshot, self.since_s(snapshot))
+        self._stream.write(snapshot_json(shifted) + "\n")
+        self._stream.flush()
 
     def done(self, result: Result) -> None:
         """Write the end of a solve that opened no run."""
         if self._shown is None:
-            self._write(_without_run(result))
+            self.finish(_without_run(result))
 
-    def _write(self, snapshot: Snapshot) -> None:
-        self._shown = snapshot
-        self._due_s = snapshot.seconds + self.interval_s
-        since = self.offset_s
-        steps = [
-            replace(step, seconds=since + step.seconds) for step in snapshot.trajectory
-        ]
-        events = [
-            replace(
-                event,
-                seconds=since + event.seconds,
-                first_s=None if event.first_s is None else since + event.first_s,
-            )
-            for event in snapshot.events
-        ]
-        self._line(
-            replace(
-                snapshot,
-                seconds=since + snapshot.seconds,
-                trajectory=tuple(steps),
-                events=tuple(events),
-            )
+
+def _later(snapshot: Snapshot, since: float) -> Snapshot:
+    """Return a snapshot whose times count from so many seconds before."""
+    steps = tuple(
+        replace(step, seconds=since + step.seconds) for step in snapshot.trajectory
+    )
+    events = tuple(
+        replace(
+            event,
+            seconds=since + event.seconds,
+            first_s=None if event.first_s is None else since + event.first_s,
         )
-
-    def _line(self, snapshot: Snapshot) -> None:
-        self.stream.write(snapshot_json(snapshot) + "\n")
-        self.stream.flush()
+        for event in snapshot.events
+    )
+    seconds = since + snapshot.seconds
+    return replace(snapshot, seconds=seconds, trajectory=steps, events=events)
 
 
 def _without_run(result: Result) -> Snapshot:
@@ -107,9 +89,5 @@ def _without_run(result: Result) -> Snapshot:
 
 def snapshot_json(snapshot: Snapshot) -> str:
     """Return a snapshot as one line of JSON, without its map of spans."""
-    values = {
-        item.name: getattr(snapshot, item.name)
-        for item in fields(snapshot)
-        if item.name != "spans"
-    }
-    return json_text(values)
+    names = [item.name for item in fields(snapshot) if item.name != "spans"]
+    return json_text({name: getattr(snapshot, name) for name in names})

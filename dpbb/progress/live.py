@@ -21,17 +21,16 @@ from rich.text import Text
 
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.coordination.span_map import N_CELLS, states_of
-from dpbb.progress.base import NO_RUN, STARTING, TOLD, found
-from dpbb.progress.rows import Column, ProgressPrinter, fitting, format_event
-from dpbb.progress.text import format_seconds, format_share
+from dpbb.progress.base import NO_RUN, STARTING, TOLD
+from dpbb.progress.rows import ProgressPrinter, format_event
 from dpbb.progress.words import (
-    checkpoint_text,
+    TROUBLE,
+    details,
     facts,
+    format_seconds,
+    format_share,
     goes_on,
-    left_and_end,
-    shares_text,
     state_word,
-    troubles,
 )
 from dpbb.text.names import clean
 
@@ -91,24 +90,18 @@ class View:
         yield _head(words, width, plain=plain)
         yield _grid(facts(now), width)
         if now.run_id != NO_RUN:
-            if goes_on(now):
-                yield _line("left", Text(left_and_end(now)))
             yield _space(now, width, plain=plain)
-            if now.checkpoint is not None:
-                text = clean(checkpoint_text(now.checkpoint, now.seconds))
-                yield _line("checkpoint", Text(text))
+        lines = [*details(now)]
         if self.dashboard:
-            yield _line("dashboard", Text(self.dashboard))
+            lines.insert(0, ("dashboard", self.dashboard))
+        for name, text in lines:
+            yield _line(name, Text(clean(text), "yellow" if name == TROUBLE else ""))
         yield from _events(now, self.offset_s)
-        for text in troubles(now):
-            yield _text(text, "yellow")
-        if shares_text(now):
-            yield _text(shares_text(now), "yellow")
         if since > SILENT_S and now.run_id != NO_RUN:
             text = f"no news from the scheduler for {format_seconds(since)}"
-            yield _text(text, "bold yellow")
+            yield _line(TROUBLE, Text(text, "bold yellow"))
         if self.alert is not None:
-            yield _text(self.alert, "bold yellow")
+            yield _line("", Text(clean(self.alert), "bold yellow"))
 
 
 class LiveProgress(ProgressPrinter):
@@ -123,10 +116,10 @@ class LiveProgress(ProgressPrinter):
     """
 
     def __init__(self, stream: TextIO, *, console: Console | None = None) -> None:
-        super().__init__(stream, math.inf)
         self._console = console or SteadyConsole(
             file=stream, force_terminal=True, highlight=False, markup=False, emoji=False
         )
+        super().__init__(stream, math.inf, self._console.width)
         self.view = View()
         self._live: Live | None = None
         self._closed = False
@@ -140,26 +133,16 @@ class LiveProgress(ProgressPrinter):
             self._write(text, "dim")
         self._open()
 
-    def waiting(self, text: str) -> None:
-        """Show what is waited for in the view."""
-        self.view.snapshot = replace(self.view.snapshot, waits_for=text)
-        self._open()
-
-    def incumbent(self, seconds: float, value: int, bound: int) -> None:
-        """Write the row of an incumbent that a heuristic found before the run."""
-        self.view.set(found(self.view.snapshot, seconds, value, bound))
-        super().incumbent(seconds, value, bound)
-        self._open()
-
     def update(self, snapshot: Snapshot) -> None:
         """Show the snapshot, and write a row for a new incumbent."""
-        self.view.set(snapshot, self.offset_s)
+        self.width = self._console.width
+        self.view.set(snapshot, self.since_s(snapshot))
         super().update(snapshot)
         self._open()
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last row of the run, and take the view away."""
-        self.view.set(snapshot, self.offset_s)
+        self.view.set(snapshot, self.since_s(snapshot))
         super().finish(snapshot)
         self.close()
 
@@ -196,9 +179,6 @@ class LiveProgress(ProgressPrinter):
     def _waits(self, snapshot: Snapshot) -> None:
         """Write nothing: the view says what the run waits for."""
 
-    def _columns(self) -> tuple[Column, ...]:
-        return fitting(self._console.width)
-
     def _write(self, line: str, style: str = "") -> None:
         text = Text(line, style=style)
         if line.startswith(("H", "*")):
@@ -226,10 +206,6 @@ def _grid(facts: Iterable[tuple[str, str]], width: int) -> Table:
     for begin in range(0, len(cells), 2 * pairs):
         table.add_row(*cells[begin : begin + 2 * pairs])
     return table
-
-
-def _text(text: str, style: str) -> Text:
-    return Text(f" {clean(text)}", style=style, no_wrap=True, overflow="ellipsis")
 
 
 def _line(name: str, value: Text) -> Text:

@@ -5,21 +5,17 @@ protocol, which IPython sends when a display has an id.
 """
 
 import time
-from dataclasses import replace
 from typing import Any
 
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.progress.base import NO_RUN, STARTING, Progress, found
-from dpbb.progress.text import format_seconds, format_share
+from dpbb.progress.base import NO_RUN, SnapshotProgress
 from dpbb.progress.words import (
-    checkpoint_text,
+    details,
     facts,
-    goes_on,
-    left_and_end,
-    shares_text,
+    format_seconds,
+    format_share,
     state_kind,
     state_word,
-    troubles,
 )
 from dpbb.result import Result
 from dpbb.text import markup
@@ -28,7 +24,7 @@ PAUSE_S = 0.5
 """Between updates: each is a message to every browser, and stays with the kernel."""
 
 
-class NotebookProgress(Progress):
+class NotebookProgress(SnapshotProgress):
     """Shows a run in the cell that is executed, and at the end its result.
 
     Where the result is the value of the cell, too, the notebook shows it anyway, and
@@ -36,10 +32,11 @@ class NotebookProgress(Progress):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._handle: Any = None
         self._updated = float("-inf")
         self._dashboard: str | None = None
-        self._last = self._shown = STARTING
+        self._shown = self.last
         self._result: Result | None = None
         self._events = _events_of_the_shell()
         if self._events is not None:
@@ -50,30 +47,22 @@ class NotebookProgress(Progress):
         place, _, address = text.partition(" ")
         if place == "dashboard":
             self._dashboard = address
-        self.update(self._last)
-
-    def waiting(self, text: str) -> None:
-        """Show what is waited for, at once."""
-        self.finish(replace(self._last, waits_for=text))
-
-    def incumbent(self, seconds: float, value: int, bound: int) -> None:
-        """Show an incumbent of the heuristics."""
-        self.update(found(self._last, seconds, value, bound))
+        self.update(self.last)
 
     def update(self, snapshot: Snapshot) -> None:
-        """Show the state of the run, twice a second at most."""
-        self._last = snapshot
-        if time.monotonic() - self._updated >= PAUSE_S:
+        """Show the run, twice a second at most, but at once what it waits for."""
+        waits = snapshot.waits_for != self.last.waits_for
+        super().update(snapshot)
+        if waits or time.monotonic() - self._updated >= PAUSE_S:
             self.finish(snapshot)
 
     def finish(self, snapshot: Snapshot) -> None:
         """Show the last state of the run."""
-        self._last = self._shown = snapshot
-        page = snapshot_html(
-            snapshot, dashboard=self._dashboard, offset_s=self.offset_s
-        )
-        words = [_title(snapshot, self.offset_s)]
-        words += [f"{name} {value}" for name, value in _facts(snapshot)]
+        self.last = self._shown = snapshot
+        offset_s = self.since_s(snapshot)
+        page = snapshot_html(snapshot, dashboard=self._dashboard, offset_s=offset_s)
+        words = [_title(snapshot, offset_s)]
+        words += [f"{name} {value}" for name, value in _rows(snapshot)]
         self._show(page, ", ".join(words))
 
     def done(self, result: Result) -> None:
@@ -83,8 +72,8 @@ class NotebookProgress(Progress):
 
     def close(self) -> None:
         """Show the last state that was seen, if the result has not come."""
-        if self._shown is not self._last and self._result is None:
-            self.finish(self._last)
+        if self._shown is not self.last and self._result is None:
+            self.finish(self.last)
 
     def _cell_ended(self, cell: Any) -> None:  # IPython's
         """Leave a result that is the value of the cell to the notebook.
@@ -126,20 +115,19 @@ def snapshot_html(
     offset_s
         Seconds from the start of the solve to the opening of the run.
     """
-    rows: list[tuple[str, object]] = [*_facts(snapshot)]
+    rows: list[tuple[str, object]] = [*_rows(snapshot)]
     if dashboard:
         rows.append(("dashboard", markup.link(dashboard)))
     parts = [markup.table(rows)]
+    label = _title(snapshot, offset_s)
     if snapshot.run_id != NO_RUN:
         share = f"{format_share(snapshot.explored)} of n! explored"
         names = [("finished", share), ("leased", "in work"), ("waiting", "waiting")]
         parts += [markup.strip(snapshot.spans), markup.legend(names)]
+        label = f"run {snapshot.run_id}, {label}"
     color = markup.GOOD if state_kind(snapshot) == "proved" else markup.GOING
     if snapshot.error is not None or snapshot.state is RunState.FAILED:
         color = markup.BAD
-    label = _title(snapshot, offset_s)
-    if snapshot.run_id != NO_RUN:
-        label = f"run {snapshot.run_id}, {label}"
     return markup.card(snapshot.instance or "dpbb", label, parts, color=color)
 
 
@@ -149,15 +137,5 @@ def _title(snapshot: Snapshot, offset_s: float) -> str:
     return f"{state_word(snapshot)}, {format_seconds(snapshot.seconds + offset_s)}"
 
 
-def _facts(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Return all facts of a snapshot, each with a name."""
-    rows = [*facts(snapshot)]
-    if goes_on(snapshot) and snapshot.run_id != NO_RUN:
-        rows.append(("left", left_and_end(snapshot)))
-    if snapshot.checkpoint is not None:
-        rows.append(
-            ("checkpoint", checkpoint_text(snapshot.checkpoint, snapshot.seconds))
-        )
-    if shares_text(snapshot):
-        rows.append(("turns", shares_text(snapshot)))
-    return rows + [("trouble", text) for text in troubles(snapshot)]
+def _rows(snapshot: Snapshot) -> list[tuple[str, str]]:
+    return [*facts(snapshot), *details(snapshot)]

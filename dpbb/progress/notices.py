@@ -14,8 +14,9 @@ import shutil
 import subprocess
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,22 +55,21 @@ class Notifier:
     """
 
     def __init__(self, target: str | None) -> None:
-        self._url = self._command = None
-        if target is not None and re.match("https?://", target, re.IGNORECASE):
-            self._url = _checked_url(target)
-        elif target is not None:
-            self._command = _command_of(target)
-        self._told: list[threading.Thread] = []
+        self._send = None if target is None else _sender(target)
+        self._threads: list[threading.Thread] = []
         self._without_seats: set[str] = set()
 
     def tell(self, event: str, facts: dict[str, Any]) -> None:
         """Tell it in a thread; what goes wrong is logged, and changes nothing."""
-        if self._url is None and self._command is None:
+        if self._send is None:
             return
         thread = threading.Thread(
-            target=self._tell, args=(event, facts), name="dpbb-notice", daemon=True
+            target=_tell,
+            args=(self._send, event, facts),
+            name="dpbb-notice",
+            daemon=True,
         )
-        self._told = [one for one in self._told if one.is_alive()] + [thread]
+        self._threads = [one for one in self._threads if one.is_alive()] + [thread]
         thread.start()
 
     def look(self, snapshot: Snapshot) -> None:
@@ -88,23 +88,8 @@ class Notifier:
 
     def close(self) -> None:
         """Wait until all has been told, or its time is over."""
-        for thread in self._told:
+        for thread in self._threads:
             thread.join(PATIENCE_S)
-
-    def _tell(self, event: str, facts: dict[str, Any]) -> None:
-        told = {"event": event, **facts}
-        body = json.dumps(told).encode()
-        try:
-            if self._command is not None:
-                _run(self._command, body, told)
-            elif self._url is not None:
-                request = urllib.request.Request(  # noqa: S310 (as it was checked)
-                    self._url, body, {"Content-Type": "application/json"}
-                )
-                urllib.request.urlopen(request, timeout=PATIENCE_S).close()  # noqa: S310
-        except FAILURES as error:
-            what = str(error) or type(error).__name__
-            logger.warning("on-end: %s could not be told: %s", event, what)
 
 
 @contextmanager
@@ -120,22 +105,27 @@ def telling(target: str | None) -> Iterator[Notifier]:
         notifier.close()
 
 
-def _run(command: list[str], body: bytes, told: dict[str, Any]) -> None:
-    names = ("event", "run", "instance", "state", "value")
-    known = {name: told[name] for name in names if told.get(name) is not None}
-    said = {f"DPBB_{name.upper()}": str(value) for name, value in known.items()}
-    subprocess.run(  # noqa: S603 (the user's own command)
-        command,
-        input=body,
-        env={**os.environ, **said},
-        stdout=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-        check=True,
-    )
+def _tell(
+    send: Callable[[bytes, dict[str, Any]], None], event: str, facts: Any
+) -> None:
+    told = {"event": event, **facts}
+    try:
+        send(json.dumps(told).encode(), told)
+    except FAILURES as error:
+        what = str(error) or type(error).__name__
+        logger.warning("on-end: %s could not be told: %s", event, what)
 
 
-def _command_of(target: str) -> list[str]:
-    """Return the words of a command that can be executed; else OptionError."""
+def _sender(target: str) -> Callable[[bytes, dict[str, Any]], None]:
+    """Return what sends a JSON object, and the facts in it; else OptionError."""
+    if re.match("https?://", target, re.IGNORECASE):
+        try:
+            host = urlsplit(target).hostname
+        except ValueError:
+            host = None
+        if not host:
+            raise OptionError(f"on-end: expected a host in the address, got {target!r}")
+        return partial(_post, target)
     try:
         words = shlex.split(target)
     except ValueError as error:
@@ -156,18 +146,27 @@ def _command_of(target: str) -> list[str]:
             f"on-end: expected a command that can be executed, got {words[0]!r}, which "
             "is none here"
         )
-    return words
+    return partial(_run, words)
 
 
-def _checked_url(url: str) -> str:
-    """Return an address that has a host; else OptionError."""
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        host = None
-    if not host:
-        raise OptionError(f"on-end: expected a host in the address, got {url!r}")
-    return url
+def _post(url: str, body: bytes, _told: dict[str, Any]) -> None:
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, body, headers)  # noqa: S310 (as it was checked)
+    urllib.request.urlopen(request, timeout=PATIENCE_S).close()  # noqa: S310
+
+
+def _run(command: list[str], body: bytes, told: dict[str, Any]) -> None:
+    names = ("event", "run", "instance", "state", "value")
+    known = {name: told[name] for name in names if told.get(name) is not None}
+    said = {f"DPBB_{name.upper()}": str(value) for name, value in known.items()}
+    subprocess.run(  # noqa: S603 (the user's own command)
+        command,
+        input=body,
+        env={**os.environ, **said},
+        stdout=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+        check=True,
+    )
 
 
 def facts_of(snapshot: Snapshot) -> dict[str, Any]:

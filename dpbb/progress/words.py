@@ -1,13 +1,16 @@
-"""What people are told of a run, in every view: facts, what is left, what is wrong."""
+"""What people are told of a run, in every view: numbers, facts, what is wrong."""
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from decimal import Decimal
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
 from dpbb.progress.base import NO_RUN
-from dpbb.progress.text import format_count, format_seconds
 from dpbb.result import Termination
+
+TROUBLE = "trouble"
+"""Name of what somebody should look at."""
 
 UPPER_BOUND = "upper bound"
 """What prunes, wherever it is shown: nothing that is not below it is explored."""
@@ -23,6 +26,47 @@ _LIMITS = {
     Termination.NODE_LIMIT: "node limit",
     Termination.GAP_LIMIT: "gap limit",
 }
+
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+
+def format_count(number: float) -> str:
+    """Write three significant digits and an SI prefix: ``1.23 M``; at most 9 wide."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "∞" if number > 0 else "–"  # noqa: RUF001
+    if abs(number) >= 999.5e18:
+        return f"{Decimal(number):.1e}"  # a whole number may be too large for a float
+    if abs(number) < 999.5:
+        fraction = isinstance(number, float)
+        return f"{round(number, 2):.3g}" if fraction else str(number)
+    prefix = 0
+    value = float(number)
+    while abs(value) >= 999.5:
+        value /= 1000
+        prefix += 1
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:.{digits}f} {_PREFIXES[prefix]}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Seconds with a decimal, then minutes and hours, such as ``2h05m``."""
+    if seconds < 99.95:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 100:
+        return f"{minutes}m{rest:02}s"
+    return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def format_share(share: float) -> str:
+    """Format a share in percent, at most 8 wide: 0 and 1 are exact, nothing else is."""
+    if share in (0.0, 1.0):
+        return f"{share:.2%}"
+    if share < 1e-10:
+        return "<1e-8%"
+    if share < 5e-5:
+        return f"{100 * share:.1e}%"
+    return f"{min(share, 0.9999):.2%}"
 
 
 def goes_on(snapshot: Snapshot) -> bool:
@@ -73,6 +117,19 @@ def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "units", f"{snapshot.leased:,} in work  {snapshot.waiting:,} waiting"
 
 
+def details(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield what needs a line of its own: names and texts, what is wrong at the end."""
+    if snapshot.run_id != NO_RUN and goes_on(snapshot):
+        ends = ends_text(snapshot)
+        yield "left", left_text(snapshot) + (f"; done {ends}" if ends else "")
+    if snapshot.checkpoint is not None:
+        yield "checkpoint", _checkpoint_text(snapshot.checkpoint, snapshot.seconds)
+    if shares_text(snapshot):
+        yield "turns", shares_text(snapshot)
+    for text in troubles(snapshot):
+        yield TROUBLE, text
+
+
 def _best(snapshot: Snapshot) -> str:
     """Return the incumbent's value, or why there is none."""
     if snapshot.value is not None:
@@ -84,7 +141,7 @@ def _best(snapshot: Snapshot) -> str:
     return f"none found{below}" if over else f"none yet{below}"
 
 
-def checkpoint_text(saved: CheckpointSnapshot, now: float) -> str:
+def _checkpoint_text(saved: CheckpointSnapshot, now: float) -> str:
     """Say how old the last checkpoint is, and where; ``now``: seconds of the run."""
     if saved.last_s is None:
         return f"none yet, {saved.url}"
@@ -116,62 +173,42 @@ def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
     text = span_text(*snapshot.left_s, brief=brief)
     if brief or text.startswith("more than"):
         return text
-    return f"about {text}{', rough' * is_rough(snapshot.left_s)}"
-
-
-def left_and_end(snapshot: Snapshot) -> str:
-    """Say what is left, and when that is over by the clock."""
-    ends = ends_text(snapshot)
-    return left_text(snapshot) + (f"; done {ends}" if ends else "")
-
-
-def is_rough(span: Sequence[float]) -> bool:
-    """Whether the ends of a range are more than a factor 3 apart."""
-    return span[1] > 3 * max(span[0], 1.0)
+    low, high = snapshot.left_s
+    return f"about {text}{', rough' * (high > 3 * max(low, 1.0))}"
 
 
 def span_text(low: float, high: float, *, brief: bool = False) -> str:
     """Write a range of seconds in one unit where that is possible: ``10 to 40 min``."""
-    if not math.isfinite(high) or high >= 1000 * _YEAR_S:
-        number, unit = _parts(min(low, 1000 * _YEAR_S))
-        least = f"{number}{'' if brief else ' '}{_unit(unit, brief=brief)}"
-        return f">{least}" if brief else f"more than {least}"
-    dash = "-" if brief else " to "
-    first, second = _parts(low), _parts(high)
-    if first[1] == second[1]:
-        number = first[0] if first[0] == second[0] else f"{first[0]}{dash}{second[0]}"
-        return f"{number}{'' if brief else ' '}{_unit(first[1], brief=brief)}"
-    parts = [
-        f"{number}{'' if brief else ' '}{_unit(unit, brief=brief)}"
-        for number, unit in (first, second)
-    ]
-    return dash.join(parts)
-
-
-_UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "days"))
-_YEAR_S = 365.25 * 86400
-
-
-def _parts(seconds: float) -> tuple[str, str]:
-    """Two digits at most, and the unit: what is estimated has no more."""
-    if seconds >= 2 * _YEAR_S:
-        return _two(seconds / _YEAR_S), "years"
-    if seconds < 1:
-        return "0", "s"
-    size, unit = next(
-        (size, unit)
-        for size, unit in reversed(_UNITS)
-        if seconds >= size * (2 if size > 1 else 1) or size == 1.0
+    blank, dash = ("", "-") if brief else (" ", " to ")
+    endless = not math.isfinite(high) or high >= _ENDLESS_S
+    ends = [_number_and_unit(min(end, _ENDLESS_S)) for end in (low, high)]
+    (first, unit), (last, last_unit) = (
+        (number, unit[0] if brief else unit) for number, unit in ends
     )
-    return _two(seconds / size), unit
+    if endless:
+        return f"{'>' if brief else 'more than '}{first}{blank}{unit}"
+    if unit != last_unit:
+        return f"{first}{blank}{unit}{dash}{last}{blank}{last_unit}"
+    return f"{first if first == last else first + dash + last}{blank}{unit}"
 
 
-def _two(number: float) -> str:
-    return f"{number:.0f}" if number < 99.5 else f"{round(number, -1):.0f}"
+_YEAR_S = 365.25 * 86400
+_ENDLESS_S = 1000 * _YEAR_S
+_UNITS = (
+    (2 * _YEAR_S, _YEAR_S, "years"),
+    (2 * 86400.0, 86400.0, "days"),
+    (7200.0, 3600.0, "h"),
+    (120.0, 60.0, "min"),
+    (0.0, 1.0, "s"),
+)
+"""From so many seconds on: the seconds of a unit, and its name."""
 
 
-def _unit(unit: str, *, brief: bool) -> str:
-    return {"min": "m", "days": "d", "years": "y"}.get(unit, unit) if brief else unit
+def _number_and_unit(seconds: float) -> tuple[str, str]:
+    """Two digits at most, and the unit: what is estimated has no more."""
+    size, unit = next((size, unit) for least, size, unit in _UNITS if seconds >= least)
+    number = seconds / size
+    return f"{number if number < 99.5 else round(number, -1):.0f}", unit
 
 
 def ends_text(snapshot: Snapshot, offset_s: float | None = None) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpbb import solve
-from dpbb.cli.plot_files import read_plotted, read_schedule
+from dpbb.cli.plot import read_plotted, read_schedule
 from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpbb.progress.text import format_count
+from dpbb.progress.words import format_count
 
 
 @pytest.mark.parametrize(

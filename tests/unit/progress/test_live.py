@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
-from dpbb.progress.base import STARTING, found
+from dpbb.progress.base import STARTING
 from dpbb.progress.live import SILENT_S, LiveProgress, SteadyConsole, View
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
@@ -42,14 +42,14 @@ def test_everything_has_its_place(monkeypatch):
         "seats 8 of 8 busy 1 lost units 8 in work 110 waiting",
     ]
     left = "left about 2 to 5 h; done 14:20 to 17:20"
-    assert " ".join(text.pop(4).split()) == left
+    assert " ".join(text.pop(6).split()) == left
     name, strip, share, _ = text[4].split(maxsplit=3)
     assert (name, share) == ("explored", "3.10%")
     assert strip == "".join(sorted(strip, key="█▒░".index))
     assert strip.count("█") == pytest.approx(len(strip) / 2, abs=1)
     where = "checkpoint 14.0s old, at risk 15.0s, /scratch/run"
-    assert text[5].split() == where.split()
-    assert text[6].split() == ["dashboard", "http://127.0.0.1:8787/dpbb"]
+    assert text[5].split() == ["dashboard", "http://127.0.0.1:8787/dpbb"]
+    assert text[6].split() == where.split()
     # what has a row or a line elsewhere is not told again
     assert [line.strip() for line in text[7:]] == [
         "2.0s tcp://10.0.0.1:4000/cpu0 joined"
@@ -78,11 +78,12 @@ def test_narrow_terminals_have_one_fact_a_line():
 def test_terminals_without_unicode_get_ascii():
     text = panel(BUSY, encoding="ascii")
     assert text[0].startswith("-- ta021")
-    assert set(text[5].split()[1]) == {"#", "+", "."}
+    assert set(text[4].split()[1]) == {"#", "+", "."}
 
 
 def test_before_the_tree_there_are_heuristics():
-    head, facts = panel(found(STARTING, 5.0, 2300, 2000))
+    known = {"value": 2300, "ub": 2300, "lower_bound": 2000, "gap": 300 / 2300}
+    head, facts = panel(replace(STARTING, seconds=5.0, **known))
     assert head.startswith("── dpbb, starting, 5.")
     assert " ".join(facts.split()) == "best 2,300 lower bound 2,000 gap 13.04%"
 
@@ -136,7 +137,7 @@ def test_names_cannot_steer_the_terminal():
     ],
 )
 def test_a_part_is_finished_when_no_open_work_touches_it(spans, strip):
-    shown = panel(replace(SNAPSHOT, spans=spans))[5].split()[1]
+    shown = panel(replace(SNAPSHOT, spans=spans))[4].split()[1]
     assert "".join(dict.fromkeys(shown)) == strip
 
 

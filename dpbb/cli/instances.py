@@ -1,0 +1,184 @@
+"""Commands that explore nothing: ``dpbb info``, ``evaluate``, ``data``, ``engines``."""
+
+import argparse
+
+import numpy as np
+
+from dpbb.cli.arguments import add_common, add_instance
+from dpbb.cli.running import check_files, print_rows, problem_of
+from dpbb.errors import InstanceError
+from dpbb.flowshop.best_known import best_known_names
+from dpbb.flowshop.formats import vrf_instance
+from dpbb.flowshop.vrf import PUBLISHED, data_folder, places_in
+from dpbb.options.permutations import parse_permutation
+from dpbb.problem import (
+    Described,
+    best_known_of,
+    bound_of,
+    cost_of,
+    instance_name_of,
+    n_machines_of,
+    objective_of,
+    part_of,
+    root_bound,
+)
+from dpbb.result.schedule import Schedule, table_of
+from dpbb.text.json_text import json_text
+from dpbb.text.labels import names_of
+
+
+def add_info(parser: argparse.ArgumentParser) -> None:
+    """Add the instance and ``--json``."""
+    add_instance(parser, ends=False)
+    add_common(parser, "--json")
+
+
+def run_info(args: argparse.Namespace) -> int:
+    """Show what is known of an instance."""
+    problem = problem_of(args)
+    bound, objective = bound_of(problem), objective_of(problem)
+    more = problem.facts() if isinstance(problem, Described) else {}
+    known = best_known_of(problem)
+    root, n_machines = root_bound(problem), n_machines_of(problem)
+    if args.json:
+        facts = {
+            "instance": instance_name_of(problem),
+            "n_jobs": problem.n_jobs,
+            "n_machines": n_machines,
+            "digest": problem.digest,
+            **more,
+            f"{bound}_children": root,
+            "best_known_lower_bound": None if known is None else known.lower_bound,
+            f"best_known_{objective.replace(' ', '_')}": None
+            if known is None
+            else known.upper_bound,
+        }
+        print(json_text(facts))
+        return 0
+    machines = f" x {n_machines} machines" if n_machines else ""
+    rows = {
+        "instance": instance_name_of(problem),
+        "size": f"{problem.n_jobs} jobs{machines}",
+        "digest": problem.digest,
+        **{name.replace("_", " "): value for name, value in more.items()},
+        "root bound": f"{root} ({bound}, over its children)",
+        "best known": known or "unknown",
+    }
+    print_rows(rows)
+    return 0
+
+
+def add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Add the instance, the order of its jobs and the output."""
+    add_instance(parser, ends=False)
+    parser.add_argument(
+        "permutation",
+        metavar="PERMUTATION",
+        help="jobs from 0 in order of processing, separated by commas or spaces, or "
+        "their names (panel,door,frame); or a file with them, also a saved JSON result",
+    )
+    text = "the jobs count from 1"
+    parser.add_argument("--one-based", action="store_true", help=text)
+    add_common(parser, "--output", "--json", title="output")
+
+
+def run_evaluate(args: argparse.Namespace) -> int:
+    """Show makespan and schedule of an order."""
+    problem = problem_of(args)
+    order = parse_permutation(args.permutation, one_based=args.one_based)
+    check_files(args, {})
+    order = part_of(problem, names_of(problem).numbers(order, "permutation"))
+    cost, objective = cost_of(problem, np.array(order, np.intp)), objective_of(problem)
+    schedule = table_of(problem, order)
+    if args.output is not None:
+        schedule.write(args.output, (problem, order))
+    if args.json:
+        values = {
+            "instance": instance_name_of(problem),
+            "digest": problem.digest,
+            objective: cost,
+            "permutation": order,
+        }
+        if isinstance(schedule, Schedule):
+            values |= {"start": schedule.start.tolist(), "end": schedule.end.tolist()}
+        print(json_text(values))
+    else:
+        named = " " if names_of(problem) else "   (jobs and machines count from 0)"
+        print(f"{objective} {cost}{named}".rstrip())
+        print(schedule)
+    return 0
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add what to do, and the folder."""
+    parser.epilog = f"""\
+The benchmark of Vallada, Ruiz and Framinan (480 instances) is not part of this package;
+its authors publish it at {PUBLISHED}. The archive as it is
+downloaded, or unpacked, may lie in the folder or two levels below. All commands find it
+with --data FOLDER, or where the environment variable DPBB_DATA names the folder."""
+    text = "check: read all, compare with the benchmark"
+    parser.add_argument("action", choices=("check",), help=text)
+    text = "default: $DPBB_DATA"
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help=text)
+    add_common(parser, "--json")
+
+
+def run_data(args: argparse.Namespace) -> int:
+    """Read every instance of a folder; 1 if one is not what its name says."""
+    folder = data_folder(args.folder, "FOLDER")
+    places, damaged = places_in(folder)
+    known = best_known_names("VFR")
+    right, wrong = [], {}
+    for name, place in places.items():
+        try:
+            found = vrf_instance(name, place).best_known
+        except InstanceError as error:
+            wrong[name] = str(error)
+            continue
+        if name not in known or (found is not None and found.name == name):
+            right.append(name)
+        else:
+            called = "of none" if found is None else f"of {found.name}"
+            wrong[name] = f"{place}: expected the times of {name}, got those {called}"
+    missing = sorted(known - set(places))
+    failed = bool(wrong or damaged)
+    if args.json:
+        facts = {"right": right, "wrong": wrong, "missing": missing}
+        print(json_text({**facts, "damaged": damaged}))
+        return int(failed)
+    ours = len(known & set(right))
+    print(f"{ours} of {len(known)} VRF instances, with the benchmark's times")
+    if len(right) > ours:
+        print(
+            f"{len(right) - ours} more of such names that the benchmark does not have"
+        )
+    for text in (*damaged, *wrong.values()):
+        print(text)
+    if missing:
+        some = ", ".join(missing[:4]) + (", ..." if len(missing) > 4 else "")
+        print(f"missing: {len(missing)} ({some}); published at {PUBLISHED}")
+    return int(failed)
+
+
+def add_engines(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    text = "one JSON array on stdout"
+    parser.add_argument("--json", action="store_true", help=text)
+
+
+def run_engines(args: argparse.Namespace) -> int:
+    """Show which engines can run here, with their devices."""
+    from dpbb.engines.registry import available_engines, get_engine
+
+    rows = []
+    for name, reason in available_engines().items():
+        devices = [] if reason is not None else get_engine(name).devices()
+        rows.append({"engine": name, "reason": reason, "devices": devices})
+        if not args.json:
+            print(f"{name:<10} {reason or 'available'}")
+            for device in devices:
+                called = device.name or device.kind
+                print(f"{'':<10} - {called}, {device.threads} thread(s)")
+    if args.json:
+        print(json_text(rows))
+    return 0

@@ -1,0 +1,229 @@
+"""What commands that search share: instances, log, signals, results."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from dpbb.cli import EXIT_INTERRUPTED
+from dpbb.errors import OptionError, UnwrittenError
+from dpbb.flowshop.best_known import benchmark_name
+from dpbb.flowshop.family import read_problem
+from dpbb.options import ProgressStyle, SolveOptions, Verbosity
+from dpbb.options.permutations import jobs_in
+from dpbb.problem import Problem, n_machines_of, with_ends
+from dpbb.progress.base import Progress
+from dpbb.result import Result, Status
+from dpbb.result.written import check_form
+from dpbb.text.files import check_writable
+
+EXIT_CODES = {
+    Status.OPTIMAL: 0,
+    Status.INFEASIBLE_CUTOFF: 0,
+    Status.FEASIBLE: 3,
+    Status.UNKNOWN: 4,
+}
+
+EXIT_CODES_TEXT = """\
+exit codes: 0 optimal, or proved that nothing is below the given value; 1 error; 2
+bad input; 3 a schedule, not proved optimal; 4 nothing known; 5 no scheduler answers,
+or it was lost (dpbb resume goes on from a checkpoint); 130 interrupted twice.
+Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
+
+SAME_S = 2.0
+"""A SIGTERM so soon after another is the same request."""
+
+
+def check_files(args: argparse.Namespace, options: Mapping[str, Any]) -> None:
+    """Raise OptionError for files to write that are read, or cannot be written.
+
+    ``options``: those that are given.
+    """
+    output = getattr(args, "output", None)
+    if output is not None:
+        check_form(output, "--output")
+    known = [getattr(args, name, None) for name in ("instance", "source")]
+    known.append(options.get("checkpoint"))
+    for name, path in (
+        ("--output", output),
+        ("--certificate", options.get("certificate")),
+        ("--optima-file", options.get("optima_file")),
+    ):
+        if path is not None:
+            check_writable(path, name, *known)
+            known.append(path)
+
+
+def problem_of(
+    args: argparse.Namespace, options: SolveOptions | None = None
+) -> Problem[Any]:
+    """Read the instance that the arguments name, with the jobs that they give.
+
+    ``options``: how much is told; default: everything.
+    """
+    options = options or SolveOptions()
+    quiet = options.verbosity is Verbosity.QUIET
+    with logging_to_stderr(Verbosity.QUIET if quiet else Verbosity.NORMAL):
+        problem = read_problem(
+            args.instance,
+            index=args.index,
+            orientation=args.orientation,
+            data_dir=args.data,
+        )
+    tell_size(args.instance, problem, options)
+    ends = {}
+    for side in "front", "back":
+        text = getattr(args, side, None)
+        ends[side] = [] if text is None else jobs_in(text)
+        if text is not None and not ends[side]:
+            raise OptionError(f"--{side}: expected jobs, got {text!r}")
+    return with_ends(problem, **ends)
+
+
+def tell_size(source: str, problem: Problem[Any], options: SolveOptions) -> None:
+    """Say what was taken for jobs and what for machines, if a file was read."""
+    told = options.verbosity is not Verbosity.QUIET
+    told &= options.progress is not ProgressStyle.JSON  # which stderr is then all of
+    if told and benchmark_name(source) is None:
+        size = f"{problem.n_jobs} jobs x {n_machines_of(problem)} machines"
+        print(f"dpbb: {source}: {size}", file=sys.stderr)
+
+
+def run_and_show(
+    args: argparse.Namespace, options: SolveOptions, search: Callable[..., Result]
+) -> int:
+    """Search with progress on stderr, show and write the result; the exit code.
+
+    Parameters
+    ----------
+    args
+        With ``output`` and ``json``.
+    search
+        Called with ``progress`` and ``should_stop``; returns the result.
+    """
+    from dpbb.progress.notices import END, Noticed, facts_of_result, telling
+    from dpbb.solving.arguments import shown_by
+
+    unwritten = None
+    with (
+        logging_to_stderr(options.verbosity),
+        telling(args.on_end) as told,
+        stopping() as asked,
+    ):
+        progress = Noticed(shown_by(None, options), told)
+        asked.alert = progress.alert
+        try:
+            result = search(progress=progress, should_stop=asked)
+        except UnwrittenError as error:
+            unwritten, result = error, error.result
+        told.tell(END, facts_of_result(result))
+    try:
+        write_schedule(result, args.output)
+        if unwritten is not None:
+            raise unwritten
+    finally:  # what was found is not lost with a full disk
+        print(result.to_json() if args.json else result.summary())
+    return EXIT_CODES[result.status]
+
+
+def write_schedule(result: Result, path: str | None) -> None:
+    """Write the schedule of a result, if it has one; DpbbError if that fails."""
+    if path is not None and result.permutation is None:
+        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
+    elif path is not None:
+        result.write_schedule(Path(path))
+
+
+def print_rows(rows: Mapping[str, object]) -> None:
+    """Print names and what they stand for, one a line."""
+    for name, value in rows.items():
+        print(f"{name:<14} {value}")
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to what stderr is at the time: a live view passes it on, above itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See ``logging.Handler.emit``."""
+        try:
+            print(self.format(record), file=sys.stderr)
+        except Exception:  # noqa: BLE001 (as all handlers of logging do)
+            self.handleError(record)
+
+
+@contextmanager
+def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
+    """Log messages on stderr; the command line alone installs a handler, once."""
+    logger = logging.getLogger("dpbb")
+    if any(isinstance(known, _StderrHandler) for known in logger.handlers):
+        yield
+        return
+    handler = _StderrHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    levels = {Verbosity.QUIET: logging.ERROR, Verbosity.VERBOSE: logging.INFO}
+    before = logger.level
+    logger.setLevel(levels.get(verbosity, logging.WARNING))
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+class Asked:
+    """Called, it says whether a signal has asked this process to stop."""
+
+    def __init__(self, message: str) -> None:
+        self.alert: Callable[[str], None] = Progress().alert
+        self._message = message
+        self._first: tuple[int, float] | None = None  # signal, and when
+
+    def __call__(self) -> bool:
+        """Whether there was a signal."""
+        return self._first is not None
+
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """Note the first signal; the second one ends this process.
+
+        A SIGTERM soon after a SIGTERM is the same one: who asks a whole group of
+        processes reaches this one twice, if its parent passes on what it gets.
+        """
+        now = time.monotonic()
+        if self._first is None:
+            self._first = number, now
+            self.alert(self._message)
+            return
+        first, at = self._first
+        if first == number == signal.SIGTERM and now - at < SAME_S:
+            return
+        if os.isatty(2):  # a live view may have left the cursor at the end of a line
+            os.write(2, b"\r\n")
+        # At once, whatever hangs: the worker process ends with its standard input.
+        os._exit(EXIT_INTERRUPTED)
+
+
+@contextmanager
+def stopping(
+    message: str = "dpbb: stopping; Ctrl-C again quits without a result",
+) -> Iterator[Asked]:
+    """Note Ctrl-C or SIGTERM in what is yielded; the second one ends this process."""
+    asked = Asked(message)
+    before = {
+        number: signal.signal(number, asked.on_signal)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

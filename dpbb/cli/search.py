@@ -1,0 +1,252 @@
+"""Searches: ``dpbb solve``, ``resume``, ``heuristic`` and ``estimate``."""
+
+import argparse
+import json
+from itertools import groupby
+from typing import Any
+
+from dpbb.cli.arguments import (
+    add_common,
+    add_instance,
+    add_option,
+    add_options,
+    add_short,
+    flags_given,
+    given_options,
+)
+from dpbb.cli.running import (
+    EXIT_CODES_TEXT,
+    check_files,
+    logging_to_stderr,
+    problem_of,
+    run_and_show,
+    stopping,
+    write_schedule,
+)
+from dpbb.estimation.result import USED_OPTIONS
+from dpbb.options import OPTIONS, SolveOptions, Verbosity
+from dpbb.problem import BestKnown, best_known_of
+from dpbb.result import Result
+from dpbb.text.json_text import json_text
+
+
+def add_solve(parser: argparse.ArgumentParser) -> None:
+    """Add the instance, the output and all options of a search."""
+    parser.epilog = EXIT_CODES_TEXT
+    add_instance(parser)
+    add_common(parser, "--output", "--json", title="output")
+    add_common(parser, "--config", "--on-end")
+    add_options(parser, "INSTANCE")
+
+
+def run_solve(args: argparse.Namespace) -> int:
+    """Solve, show the result, write the schedule."""
+    given = given_options(args)
+    options = SolveOptions.from_mapping(given)
+    instance = problem_of(args, options)
+    check_files(args, given)
+
+    def solve(**how: Any) -> Result:
+        from dpbb import api
+
+        return api.solve(instance, options=options, **how)
+
+    return run_and_show(args, options, solve)
+
+
+SHOWN = ("progress", "verbosity", "report_interval_s")
+"""Options of how a run is shown, which ``dpbb resume`` does itself."""
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """Add the checkpoint, the output and all options of a search."""
+    parser.epilog = (
+        "The tree's options are as before; a smaller --upper-bound and a better "
+        "--initial schedule\nare used. Checkpoints go on in the same folder, unless "
+        f"another is given.\n\n{EXIT_CODES_TEXT}"
+    )
+    parser.add_argument(
+        "source",
+        metavar="CHECKPOINT",
+        help="folder of checkpoints (the newest counts), one of them, or a file that "
+        "dpbb save wrote; a path or URL",
+    )
+    add_common(parser, "--output", "--json", title="output")
+    add_common(parser, "--config", "--on-end")
+    add_options(parser, "CHECKPOINT")
+
+
+def run_resume(args: argparse.Namespace) -> int:
+    """Go on, show the result, write the schedule."""
+    given = given_options(args)
+    # only with those of the checkpoint are the given options whole: see ``read_saved``
+    shown = {name: given[name] for name in SHOWN if name in given}
+    given.pop("progress", None)
+    check_files(args, given)
+
+    def resume(**how: Any) -> Result:
+        from dpbb import api
+
+        return api.resume(args.source, **given, **how)
+
+    return run_and_show(args, SolveOptions.from_mapping(shown), resume)
+
+
+SHARED = ("threads", "seed", "initial", "scheduler", "progress", "verbosity")
+"""Options of ``dpbb heuristic`` that mean what they mean in a solve."""
+
+
+def add_heuristic(parser: argparse.ArgumentParser) -> None:
+    """Add the instance, the method, its limits and the output."""
+    parser.epilog = """\
+The JSON object is a result as dpbb solve has it: dpbb evaluate and dpbb plot take the
+file. Exit codes: 0 a schedule; 1 error; 2 bad input; 130 interrupted twice. Ctrl-C once
+(or SIGTERM) ends the search and still prints the best schedule."""
+    add_instance(parser)
+    group = parser.add_argument_group("search")
+    group.add_argument(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="auto: what does best on such instances, or a heuristic: see the help of "
+        "dpbb solve --heuristics (default: auto)",
+    )
+    group.add_argument(
+        "--time",
+        metavar="X",
+        help="seconds (default: 10, or as long as --iterations take), with what is "
+        "compiled on the first use",
+    )
+    group.add_argument(
+        "--iterations",
+        type=int,
+        metavar="N",
+        help="steps of the method's own kind: with --threads 1 a seed repeats a search",
+    )
+    group.add_argument(
+        "--device", default="cpu", metavar="KIND", help="cpu or gpu (default: cpu)"
+    )
+    group.add_argument(
+        "--starts",
+        type=int,
+        metavar="N",
+        help="with --scheduler: searches, each with a seed of its own (default: as "
+        "many as the workers run side by side)",
+    )
+    for name in SHARED:
+        add_option(group, OPTIONS[name])
+    add_common(group, "--log-json")
+    add_short(group, Verbosity.QUIET)
+    add_common(parser, "--output", "--json", title="output")
+
+
+def run_heuristic(args: argparse.Namespace) -> int:
+    """Search and show the schedule."""
+    given = flags_given(args, [OPTIONS[name] for name in SHARED])
+    options = SolveOptions.from_mapping(given)
+    if args.time is not None:
+        args.time = OPTIONS["heuristic_time_s"].kind.parse(args.time, "--time")
+    problem = problem_of(args, options)
+    check_files(args, given)
+    with logging_to_stderr(options.verbosity), stopping() as asked:
+        from dpbb.solving.arguments import shown_by
+        from dpbb.solving.heuristic import heuristic
+
+        progress = shown_by(None, options)
+        asked.alert = progress.alert
+        result = heuristic(
+            problem,
+            args.method,
+            time_limit_s=args.time,
+            device=args.device,
+            threads=options.threads,
+            seed=options.seed,
+            iterations=args.iterations,
+            initial=options.initial,
+            scheduler=options.scheduler,
+            starts=args.starts,
+            progress=progress,
+            should_stop=asked,
+        )
+    known = best_known_of(problem)
+    try:
+        write_schedule(result, args.output)
+    finally:  # what was found is not lost with a full disk
+        if args.json:
+            upper = None if known is None else known.upper_bound
+            print(json_text({**json.loads(result.to_json()), "best_known": upper}))
+        else:
+            print(_found(result, known))
+    return 0
+
+
+def _found(result: Result, known: BestKnown | None) -> str:
+    """Return the schedule, how good it is, and which method found what."""
+    value = result.makespan
+    rows = [("instance", f"{result.instance} ({result.n_jobs} x {result.n_machines})")]
+    if value is None:
+        rows.append((result.objective, "none found"))
+    else:
+        rows.append((result.objective, str(value)))
+        if known is not None:
+            above = 100 * (value - known.upper_bound) / known.upper_bound
+            rows.append(("best known", f"{known}: {above:.2f} % above"))
+        how = f"gap {result.gap:.2%}" if result.gap else f"optimal ({result.proof})"
+        rows.append(("lower bound", f"{result.lower_bound}: {how}"))
+    rows.append(("time", f"{result.seconds:.2f} s"))
+    rows.append(("permutation", " ".join(map(str, result.permutation or ()))))
+    for source, steps in groupby(result.trajectory, lambda step: step.source):
+        *before, last = steps
+        more = f", step {len(before) + 1}" if before else ""
+        rows.append(("", f"{last.seconds:>7.2f} s {last.value:>7}  {source}{more}"))
+    return "\n".join(f"{name:<12} {text}" for name, text in rows)
+
+
+def add_estimate(parser: argparse.ArgumentParser) -> None:
+    """Add the instance, the tree and the effort."""
+    parser.epilog = """\
+The tree is that of a solve with a schedule of makespan U at hand. What the interval
+means, and where it fails, is in docs/estimates.md; a line WARNING says that an estimate
+is not to be trusted."""
+    add_instance(parser)
+    add = parser.add_argument
+    add(
+        "--upper-bound",
+        type=int,
+        metavar="U",
+        help="makespan of a known schedule; default: the best-known one, or else one "
+        "that heuristics find first, in seconds",
+    )
+    add("--seconds", type=float, default=5.0, metavar="X", help="time (default: 5)")
+    add(
+        "--samples",
+        type=int,
+        metavar="K",
+        help="nodes kept of a stratum, whatever the time; default: by the time",
+    )
+    add("--probes", type=int, default=8, metavar="N", help="independent ones (8)")
+    add("--seed", type=int, default=0, metavar="N", help="(default: 0)")
+    help_text = "H100s to give the time for (lb1)"
+    add("--gpus", type=int, default=1, metavar="N", help=help_text)
+    group = parser.add_argument_group("options of the tree and of this machine")
+    for name in USED_OPTIONS:
+        add_option(group, OPTIONS[name])
+    add_common(parser, "--json")
+
+
+def run_estimate(args: argparse.Namespace) -> int:
+    """Estimate and show."""
+    from dpbb.estimation.estimating import estimate
+
+    result = estimate(
+        problem_of(args),
+        upper_bound=args.upper_bound,
+        seconds=args.seconds,
+        samples=args.samples,
+        probes=args.probes,
+        seed=args.seed,
+        gpus=args.gpus,
+        **flags_given(args, [OPTIONS[name] for name in USED_OPTIONS]),
+    )
+    print(result.to_json() if args.json else result.summary())
+    return 0
