@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpbb.estimation.estimating import estimate as estimate
     from dpbb.estimation.result import Estimate as Estimate
     from dpbb.flowshop.formats import read_instance as read_instance
+    from dpbb.flowshop.heuristics.tabu import tabu_search as tabu_search
     from dpbb.flowshop.instance import FlowShopInstance as FlowShopInstance
     from dpbb.options import SolveOptions as SolveOptions
     from dpbb.options import Tuning as Tuning
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from dpbb.result import Status as Status
     from dpbb.result import Termination as Termination
     from dpbb.solving.heuristic import heuristic as heuristic
-    from dpbb.solving.tabu import tabu_search as tabu_search
 
 __version__ = "0.1.0"
 
@@ -62,7 +62,6 @@ _HOMES = {
     "dpbb.cluster.client.run": ("Run",),
     "dpbb.coordination.snapshot": ("Snapshot",),
     "dpbb.solving.heuristic": ("heuristic",),
-    "dpbb.solving.tabu": ("tabu_search",),
     "dpbb.proof.verify": ("verify",),
     "dpbb.errors": (
         "CheckpointError",
@@ -78,6 +77,7 @@ _HOMES = {
     "dpbb.estimation.estimating": ("estimate",),
     "dpbb.estimation.result": ("Estimate",),
     "dpbb.flowshop.formats": ("read_instance",),
+    "dpbb.flowshop.heuristics.tabu": ("tabu_search",),
     "dpbb.flowshop.instance": ("FlowShopInstance",),
     "dpbb.options": ("SolveOptions", "Tuning"),
     "dpbb.result": ("Result", "Status", "Termination"),
@@ -88,7 +88,7 @@ __all__ = sorted(name for names in _HOMES.values() for name in names)
 _MODULES = {
     "bounds": "dpbb.flowshop.bounds.batch",
     "jobshop": "dpbb.jobshop",
-    "neighbourhood": "dpbb.flowshop.neighbourhood",
+    "neighbourhood": "dpbb.flowshop.heuristics.tabu",
 }
 """Modules that are called by a name here; the others are imported by their own."""
 

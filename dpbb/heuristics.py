@@ -79,10 +79,6 @@ class AnyProblem:
         return _Descent(self.problem, search).run()
 
 
-PATIENCE = 10.0
-"""To look up a permutation takes at most a share of the time: one of so many parts."""
-
-
 class _Tried(NamedTuple):
     """A permutation and its cost, infinite if it has none."""
 
@@ -94,8 +90,7 @@ class _Descent:
     """One search.
 
     A permutation is moved by what it costs alone. Before it counts, it is looked up in
-    the tree, as a problem may say by its bounds alone that there is none: that takes
-    as long as many evaluations, so it is not done for every small step.
+    the tree, as a problem may say by its bounds alone that there is none.
     """
 
     def __init__(self, problem: Problem[Any], search: StartSearch) -> None:
@@ -109,7 +104,6 @@ class _Descent:
         self._deadline = time.monotonic() + limit
         if search.end is not None:
             self._deadline = min(self._deadline, search.end)
-        self._check_s = self._check_at = 0.0
 
     def run(self) -> Incumbent | None:
         """Search until the end."""
@@ -121,18 +115,20 @@ class _Descent:
             return self._best
         self._descend()
         own = np.arange(n_jobs, dtype=np.intp)
-        self._counted(_Tried(self._cost(own), own), "own order", at_once=True)
+        self._counted(_Tried(self._cost(own), own), "own order")
         if self._best is not None and n_jobs > 1:
-            self._insert_in_order(_Tried(self._best.value, self._best.permutation))
+            self._insert_in_order(self._known(self._best))
             if search.method != "neh":
-                self._iterate(_Tried(self._best.value, self._best.permutation))
+                self._iterate(self._known(self._best))
         return self._best
+
+    @staticmethod
+    def _known(best: Incumbent) -> _Tried:
+        return _Tried(best.value, best.permutation)
 
     @property
     def _late(self) -> bool:
-        """Whether there is time for no more than to look up what was found."""
-        late = time.monotonic() + 2 * self._check_s >= self._deadline
-        return late or self._search.should_stop()
+        return time.monotonic() >= self._deadline or self._search.should_stop()
 
     @property
     def _over(self) -> bool:
@@ -146,33 +142,22 @@ class _Descent:
         except ValueError:
             return math.inf
 
-    def _is_better(self, cost: float) -> bool:
-        return cost < (math.inf if self._best is None else self._best.value)
-
     def _announce(self, cost: int, order: Jobs, source: str) -> None:
         least = self._search.lower_bound
         proved = least is not None and cost <= least
         self._best = Incumbent(cost, order, source, proved)
         self._search.on_improvement(self._best)
 
-    def _counted(self, now: _Tried, source: str, *, at_once: bool = False) -> _Tried:
-        """Announce what is better, and return it; the best known, if it does not exist.
-
-        Unless ``at_once`` it may be put off.
-        """
-        began = time.monotonic()
-        if not self._is_better(now.cost) or (not at_once and began < self._check_at):
+    def _counted(self, now: _Tried, source: str) -> _Tried:
+        """Announce and return what is better; the best known if it does not exist."""
+        best = self._best
+        if now.cost >= (math.inf if best is None else best.value):
             return now
         try:
             check_way(self._problem, now.order, int(now.cost))
         except ValueError:
-            if self._best is not None:
-                now = _Tried(self._best.value, self._best.permutation)
-        else:
-            self._announce(int(now.cost), now.order, source)
-        ended = time.monotonic()
-        self._check_s = ended - began
-        self._check_at = ended + PATIENCE * self._check_s
+            return now if best is None else self._known(best)
+        self._announce(int(now.cost), now.order, source)
         return now
 
     def _descend(self) -> None:
@@ -190,9 +175,7 @@ class _Descent:
             jobs = np.delete(jobs, at)
         way += jobs.tolist()
         order = np.array(way[::-1] if back else way, np.intp)
-        cost = self._cost(order)
-        if self._is_better(cost):
-            self._announce(int(cost), order, "least bounds")
+        self._counted(_Tried(self._cost(order), order), "least bounds")
 
     def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[_Tried]:
         """Evaluate permutations with a job at each of the first places."""
@@ -213,6 +196,8 @@ class _Descent:
 
         ``last``: of the places that it is tried at; one of the best at random.
         """
+        if self._over:
+            return now
         found = list(self._insertions(now.order[now.order != job], job, last))
         self._random.shuffle(found)
         tried = min(found, key=lambda one: one.cost, default=now)
@@ -220,10 +205,8 @@ class _Descent:
 
     def _insert_in_order(self, now: _Tried) -> None:
         """Insert one job after the other among those before it."""
-        for place, job in enumerate(now.order.tolist()):
-            if place and not self._over:
-                now = self._moved(now, job, place, "neh")
-        self._counted(now, "neh", at_once=True)
+        for place, job in enumerate(now.order.tolist()[1:], 1):
+            now = self._moved(now, job, place, "neh")
 
     def _iterate(self, best: _Tried) -> None:
         """Insert single jobs until that is in vain, then some that are taken out."""
@@ -231,20 +214,15 @@ class _Descent:
         while not self._over:
             before = now.cost
             for job in self._random.sample(range(n_jobs), n_jobs):
-                if not self._over:
-                    now = self._moved(now, job, n_jobs - 1, "ig")
+                now = self._moved(now, job, n_jobs - 1, "ig")
             if now.cost < before:
                 continue
-            now = self._counted(now, "ig", at_once=True)
             vain = 0 if now.cost < best.cost else vain + 1
             best = min(now, best, key=lambda one: one.cost)
             if vain >= n_jobs and self._search.time_limit_s is None:
                 break
             out = self._random.sample(range(n_jobs), min(REMOVED, n_jobs - 1))
-            now = _Tried(
-                math.inf, np.append(best.order[~np.isin(best.order, out)], out)
-            )
+            rest = best.order[~np.isin(best.order, out)]
+            now = _Tried(math.inf, np.append(rest, out))
             for job in out:
-                if not self._over:
-                    now = self._moved(now, job, n_jobs - 1, "ig")
-        self._counted(now, "ig", at_once=True)
+                now = self._moved(now, job, n_jobs - 1, "ig")

@@ -2,27 +2,20 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import benchmark_name
-from dpbb.flowshop.instance import FlowShopInstance, Orientation, orientation_of
-from dpbb.flowshop.table_formats import (
-    Sheet,
-    Table,
-    read_csv,
-    read_json,
-    read_npy,
-    read_xlsx,
-    table_of_cells,
-)
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.table_formats import READERS, read_npy
+from dpbb.flowshop.tables import Sheet, Table, table_of_cells
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
+from dpbb.flowshop.times import Orientation, orientation_of
 from dpbb.flowshop.vrf import Place, content_of, find_vrf
 from dpbb.text.files import file_and_index, noted, read_file, read_stream
-from dpbb.text.labels import Names, checked_names
 
 TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
 STDIN = "-"
@@ -125,31 +118,14 @@ def _read_file(
     number, table = _only(tables, name, index)
     if isinstance(table, Sheet):  # only what is asked for has to be a table
         table = table_of_cells(table, rows)
-    label = stem if len(tables) == 1 else f"{stem}[{number}]"
-    where = name if len(tables) == 1 else f"{name}, instance {number}"
-    read_as = Orientation.JOBS_ROWS if rows is None or table.of_jobs else rows
-    instance = FlowShopInstance.from_array(table.times, name=where, orientation=read_as)
-    names = table.names
-    if read_as is Orientation.MACHINES_ROWS and not table.says_whose:
-        names = Names(names.machines, names.jobs)
-    sizes = instance.n_jobs, instance.n_machines
-    checked_names(names, *sizes, f"{where}, read as {read_as}")
-    return FlowShopInstance(table.name or label, instance.times, names)
+    if len(tables) > 1:
+        stem, name = f"{stem}[{number}]", f"{name}, instance {number}"
+    return FlowShopInstance(table.name or stem, *table.arranged(name, rows))
 
 
 def _read_texts(content: bytes, name: str, rows: Orientation | None) -> list[Table]:
     texts = read_text(decoded(content, name), name, rows)
     return [Table(times, of_jobs=True) for times in texts]
-
-
-_READERS: dict[str, Callable[[bytes, str], Sequence[Table | Sheet]]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".json": read_json,
-    ".npy": read_npy,
-    ".xlsx": read_xlsx,
-}
-"""What reads a file, by its suffix; besides these there are texts."""
 
 
 def _tables_of(
@@ -170,10 +146,10 @@ def _tables_of(
         content, suffix = _content_of(name), path.suffix.lower()
     if suffix in TEXT_SUFFIXES:
         return path.stem, _read_texts(content, name, rows)
-    if suffix not in _READERS:
-        known = ", ".join([*TEXT_SUFFIXES[1:], *_READERS])
+    if suffix not in READERS:
+        known = ", ".join([*TEXT_SUFFIXES[1:], *READERS])
         refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
-    return path.stem, _READERS[suffix](content, name)
+    return path.stem, READERS[suffix](content, name)
 
 
 def _content_of(name: str) -> bytes:

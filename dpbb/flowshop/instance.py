@@ -5,36 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
-from dpbb.flowshop.times import as_times, table_in
+from dpbb.flowshop.tables import table_of
+from dpbb.flowshop.times import Orientation, as_times, orientation_of
 from dpbb.problem import BestKnown
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
 from dpbb.text.names import clean
-
-
-class Orientation(StrEnum):
-    """What the rows of a table of processing times are."""
-
-    JOBS_ROWS = "jobs_rows"
-    MACHINES_ROWS = "machines_rows"
-
-
-def orientation_of(value: str | Orientation | None) -> Orientation | None:
-    """Return an orientation by its text; None: not said. InstanceError: another."""
-    if value is None:
-        return None
-    if value not in tuple(Orientation):
-        allowed = " or ".join(repr(str(one)) for one in Orientation)
-        refuse("orientation", allowed, shown(value))
-    return Orientation(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -106,11 +88,7 @@ class FlowShopInstance:
             Says what was expected, what came and at which row and column.
         """
         rows = orientation_of(orientation)
-        table, names = table_in(data, rows)
-        times = as_times(table, name)
-        if rows is Orientation.MACHINES_ROWS:
-            times, names = times.T, Names(names.machines, names.jobs)
-        return cls(name, times, names)
+        return cls(name, *table_of(data, rows).arranged(name, rows))
 
     @property
     def n_jobs(self) -> int:

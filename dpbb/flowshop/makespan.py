@@ -73,17 +73,17 @@ def makespan(
 def makespans(
     times: NDArray[np.int64],
     permutations: NDArray[np.intp],
-    front: NDArray[np.int64],
-    back: NDArray[np.int64],
+    front: NDArray[np.int64] | int = 0,
+    back: NDArray[np.int64] | int = 0,
 ) -> NDArray[np.int64]:
     """Makespans of many sequences, shape (r,), of those of shape (r, length).
 
     Parameters
     ----------
     front, back : ndarray of int64, shape (n_machines,)
-        Of what comes before and after them.
+        Of what comes before and after them; 0: of nothing.
     """
-    fronts = np.broadcast_to(front, (len(permutations), len(front)))
+    fronts = np.broadcast_to(np.int64(front), (len(permutations), times.shape[1]))
     for jobs in permutations.T:
         fronts = append_job(fronts, times[jobs])
     return (fronts + back).max(axis=1)

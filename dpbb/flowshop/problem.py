@@ -357,12 +357,7 @@ class FlowShopProblem:
             made_of = self.instance, self.bound, self.front, self.back
             return FlowShopProblem, made_of, None
         # whatever a subclass is made of: as any object
-        return _bare, (type(self),), self.__getstate__()
-
-
-def _bare(kind: type[FlowShopProblem]) -> FlowShopProblem:
-    """Return an object of a class that its state is still to be given."""
-    return object.__new__(kind)
+        return object.__new__, (type(self),), self.__getstate__()
 
 
 def check_methods(problem: FlowShopProblem) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import refuse
-from dpbb.flowshop.instance import Orientation
-from dpbb.flowshop.times import MAX_TOTAL_TIME
+from dpbb.flowshop.times import MAX_TOTAL_TIME, Orientation
 
 _TOKEN = re.compile(r"\S+")
 _WHOLE = re.compile(r"\+?(\d{1,18})(\.0*)?", re.ASCII)
@@ -69,7 +68,7 @@ class Line:
         return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def whole_number(token: str, where: str) -> int:
+def number_in(token: str, where: str) -> int:
     """Return a whole number >= 0 from its text; ``where`` is for the message."""
     match = _WHOLE.fullmatch(token)
     if match is None:
@@ -222,7 +221,7 @@ class _Reader:
 
     def _numbers(self, line: Line) -> list[int]:
         return [
-            whole_number(token, f"{self._where(line)}, column {column}")
+            number_in(token, f"{self._where(line)}, column {column}")
             for token, column in zip(line.tokens, line.columns, strict=True)
         ]
 

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
-from dpbb.jobshop.schedule import JobShopSchedule
+from dpbb.jobshop.schedule import JobShopSchedule, schedule
 from dpbb.jobshop.solution import Criterion, Encoding
 
 
@@ -69,20 +68,18 @@ def n5(
     InstanceError
         No solution of this shop, or a cyclic one.
     """
-    graph = Graph.of(instance, solution, encoding)
-    found = JobShopSchedule(instance, graph.orders, graph.starts())
+    from dpbb.jobshop import cpu_batch
+
+    found = schedule(instance, solution, encoding)
     moves = critical_exchanges(instance, found.critical_path())
     place_of = np.empty(instance.n_operations, np.int64)
     for row in found.machine_operations():
         place_of[row] = np.arange(len(row))
     places = np.stack([instance.machines[moves[:, 0]], place_of[moves[:, 0]]], axis=1)
-    from dpbb.jobshop import cpu_batch
-
-    orders = np.repeat(graph.orders[None].astype(np.int16), len(moves), axis=0)
-    each = np.arange(len(moves))
-    machine, place = places.T
-    orders[each, machine, place] = graph.orders[machine, place + 1]
-    orders[each, machine, place + 1] = graph.orders[machine, place]
+    orders = np.repeat(found.orders[None].astype(np.int16), len(moves), axis=0)
+    each, (machine, place) = np.arange(len(moves)), places.T
+    orders[each, machine, place] = found.orders[machine, place + 1]
+    orders[each, machine, place + 1] = found.orders[machine, place]
     makespans = cpu_batch.costs(
         instance, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1
     )

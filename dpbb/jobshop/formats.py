@@ -19,17 +19,15 @@ from typing import Any
 import numpy as np
 
 from dpbb.errors import InstanceError, refuse, shown
-from dpbb.flowshop.text_formats import decoded
+from dpbb.flowshop.text_formats import decoded, number_in
+from dpbb.flowshop.vrf import DATA_VARIABLE
 from dpbb.jobshop.instance import MAX_MACHINES, JobShopInstance, whole_number
 from dpbb.jobshop.taillard import taillard_instance
 from dpbb.text.files import read_file
 
-DATA_VARIABLE = "DPBB_DATA"
-"""Environment variable that names the folder of benchmark files."""
-
 _TAILLARD = re.compile(r"ta0*([1-9]\d{0,8})", re.IGNORECASE | re.ASCII)
 _NAMED = re.compile(r"(ft|la|abz|orb|swv|yn)0*(\d{1,3})", re.IGNORECASE | re.ASCII)
-_WHOLE = re.compile(r"\+?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 _DATES = ("release", "due", "weight")
 
 
@@ -134,9 +132,7 @@ def read_text(text: str, where: str, name: str) -> JobShopInstance:
 
 
 def _number(token: str, where: str) -> int:
-    if _WHOLE.fullmatch(token) is None:
-        refuse(where, "a whole number >= 0", shown(token))
-    return whole_number(int(token), where)
+    return whole_number(number_in(token, where), where)
 
 
 def read_csv(text: str, where: str, name: str) -> JobShopInstance:
@@ -243,7 +239,7 @@ def _named_instance(
     found = dict.fromkeys(str(machine) for _, route in jobs for machine, _ in route)
     if machines is not None:
         names = [str(machine) for machine in machines]
-    elif all(_WHOLE.fullmatch(label) and label == str(int(label)) for label in found):
+    elif all(_NUMBER.fullmatch(label) for label in found):
         names = _numbered(1 + max(map(int, found), default=0), where)
     else:
         names = list(found)

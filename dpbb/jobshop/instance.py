@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.times import whole_number as plain_number
 
 MAX_TOTAL_TIME = 2**30 - 2
 """Largest sum of all times and the latest release date: costs then fit 32 bits."""
@@ -75,49 +75,42 @@ class JobShopInstance:
 
     def __post_init__(self) -> None:
         first = whole_numbers(self.first, f"{self.name}: first")
-        n_operations = int(first[-1]) if first.size else 0
         if first.size < 2 or first[0] != 0 or (np.diff(first) < 1).any():
             refuse(
                 f"{self.name}: first",
                 "at least one job, and at least one operation of every job",
                 shown(first.tolist()),
             )
-        n_jobs = first.size - 1
+        n_jobs, n_operations = first.size - 1, int(first[-1])
         values: dict[str, Any] = {"first": first}
-        for name, length in (
-            *(("machines", n_operations), ("times", n_operations)),
-            *(("release", n_jobs), ("due", n_jobs), ("weight", n_jobs)),
+        for name, length, default in (
+            *(("machines", n_operations, None), ("times", n_operations, None)),
+            *(("release", n_jobs, 0), ("due", n_jobs, None), ("weight", n_jobs, 1)),
         ):
             given = getattr(self, name)
-            if given is None:
-                default = {"release": 0, "weight": 1}
-                if name in default:
-                    values[name] = np.full(n_jobs, default[name], np.int64)
-                continue
-            array = whole_numbers(given, f"{self.name}: {name}")
-            if array.size != length:
-                refuse(f"{self.name}: {name}", f"{length} numbers", str(array.size))
-            values[name] = array
+            if given is None and default is not None:
+                given = np.full(n_jobs, default)
+            if given is not None or name != "due":
+                array = whole_numbers(given, f"{self.name}: {name}")
+                if array.size != length:
+                    refuse(f"{self.name}: {name}", f"{length} numbers", str(array.size))
+                values[name] = array
         _check_sizes(self.name, n_jobs, self.n_machines, values)
         for name, count in (("job_names", n_jobs), ("machine_names", self.n_machines)):
             given = getattr(self, name)
             given = () if given is None else given
             names = tuple(map(str, _rows(given, f"{self.name}: {name}", "names")))
-            names = names or tuple(str(number) for number in range(count))
+            names = names or tuple(map(str, range(count)))
             if len(names) != count or len(set(names)) != count:
-                refuse(
-                    f"{self.name}: {name}",
-                    f"{count} different names",
-                    shown(list(names)),
-                )
+                expected = f"{count} different names"
+                refuse(f"{self.name}: {name}", expected, shown(list(names)))
             values[name] = names
-        object.__setattr__(self, "n_machines", int(self.n_machines))
         content = hashlib.sha256(b"dpbb job shop 1\n")
         content.update(np.array([n_jobs, self.n_machines], "<i8").tobytes())
         for name in ("first", "machines", "times", "release", "weight", "due"):
             part = values.get(name)
             content.update(b"-" if part is None else part.astype("<i8").tobytes())
-        values["digest"] = content.hexdigest()
+        values |= {"n_machines": int(self.n_machines), "digest": content.hexdigest()}
         for name, value in values.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -212,14 +205,12 @@ class JobShopInstance:
         A machine starts when the head of one of its operations has passed, and
         something follows its last one: the least head and the least tail count.
         """
-        heads, tails = np.zeros((2, self.n_operations), np.int64)
-        best = 0
-        for job in range(self.n_jobs):
-            part = slice(self.first[job], self.first[job + 1])
-            sums = np.cumsum(self.times[part])
-            heads[part] = self.release[job] + sums - self.times[part]
-            tails[part] = sums[-1] - sums
-            best = max(best, int(self.release[job] + sums[-1]))
+        first, jobs = self.first[:-1], self.jobs
+        ends = np.cumsum(self.times)
+        ends -= (ends - self.times)[first][jobs]  # of the operations of a job alone
+        lengths = ends[self.first[1:] - 1]
+        heads, tails = self.release[jobs] + ends - self.times, lengths[jobs] - ends
+        best = int((self.release + lengths).max())
         for machine in np.flatnonzero(self.machine_lengths):
             here = self.machines == machine
             busy = heads[here].min() + self.times[here].sum() + tails[here].min()
@@ -305,15 +296,10 @@ def _rows(values: Any, where: str, expected: str) -> Iterable[Any]:
 
 def whole_number(value: Any, where: str) -> int:
     """Return a whole number >= 0, given as an integer or an equal float."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    whole = isinstance(plain, int) and not isinstance(plain, bool)
-    if isinstance(plain, float):
-        whole = math.isfinite(plain) and plain == int(plain)
-    if not whole or plain < 0:
-        refuse(where, "a whole number >= 0", shown(plain))
-    if plain > MAX_TOTAL_TIME:
-        refuse(where, f"at most {MAX_TOTAL_TIME:,}", shown(plain))
-    return int(plain)
+    number = plain_number(value, where)
+    if number > MAX_TOTAL_TIME:
+        refuse(where, f"at most {MAX_TOTAL_TIME:,}", shown(number))
+    return number
 
 
 def whole_numbers(values: Any, where: str) -> NDArray[np.int64]:

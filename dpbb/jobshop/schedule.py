@@ -1,4 +1,9 @@
-"""One schedule of a job shop: start times, machine sequences, critical path, files."""
+"""One schedule of a job shop: start times, machine sequences, critical path, files.
+
+Every operation waits for two others at most: the one before it in its job and the one
+before it on its machine. Starts and layers follow in one pass over a topological order,
+O(o).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,20 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.jobshop.graph import NONE, Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import (
     Criterion,
+    CyclicError,
     Encoding,
+    check_orders,
+    check_sequence,
     cost_of_ends,
     criterion_of,
     machine_operations,
+    orders_of_sequence,
 )
+from dpbb.options.kinds import member
 from dpbb.result.schedule import Bars
 from dpbb.result.written import write_csv, write_form
 from dpbb.text.json_text import json_text
 
 COLUMNS = ("job", "operation", "machine", "start", "end")
+
+NONE = -1
+"""In place of an operation where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,12 +44,15 @@ class JobShopSchedule:
     ----------
     orders : ndarray of int64, shape (n_machines, longest order)
         Machine orders; -1 fills the rows up.
+    before : ndarray of int64, shape (2, n_operations)
+        The operation before each one in its job, and on its machine; ``NONE`` without.
     start : ndarray of int64, shape (n_operations,)
         In the instance's time unit.
     """
 
     instance: JobShopInstance
     orders: NDArray[np.int64]
+    before: NDArray[np.int64]
     start: NDArray[np.int64]
 
     @property
@@ -75,12 +90,11 @@ class JobShopSchedule:
         backwards; where both predecessors end as the operation begins, it stays on
         the machine. It begins at time 0 or at the release date of a job.
         """
-        graph = Graph.of(self.instance, self.orders, Encoding.MACHINE_ORDERS)
         end = self.end
         v = int(end.argmax())
         path = [v]
         while True:
-            before = graph.before[::-1, v].tolist()
+            before = self.before[::-1, v].tolist()
             tight = [u for u in before if u != NONE and end[u] == self.start[v]]
             if not tight:
                 return tuple(reversed(path))
@@ -168,8 +182,9 @@ def schedule(
     InstanceError
         No solution of this shop, or one with a cycle: its operations are named.
     """
-    graph = Graph.of(instance, solution, encoding)
-    return JobShopSchedule(instance, graph.orders, graph.starts())
+    orders, before = _arcs(instance, solution, encoding)
+    start = _longest_ways(instance, before, instance.times, instance.release)
+    return JobShopSchedule(instance, orders, before, start)
 
 
 def layers(
@@ -189,4 +204,58 @@ def layers(
     InstanceError
         No solution of this shop, or a cyclic one.
     """
-    return Graph.of(instance, solution, encoding).levels()
+    _, before = _arcs(instance, solution, encoding)
+    return _longest_ways(instance, before, np.ones_like(instance.times), 0)
+
+
+def _arcs(
+    instance: JobShopInstance, solution: Any, encoding: str | Encoding
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the machine orders of a solution, and who waits for whom."""
+    if member(Encoding, encoding, "encoding") is Encoding.SEQUENCE:
+        orders = orders_of_sequence(instance, check_sequence(instance, solution))
+    else:
+        orders = check_orders(instance, solution)
+    by_job = np.arange(instance.n_operations) - 1
+    by_job[instance.first[:-1]] = NONE
+    by_machine = np.full(instance.n_operations, NONE)
+    for row in machine_operations(instance, orders):
+        by_machine[row[1:]] = row[:-1]
+    return orders, np.stack([by_job, by_machine])
+
+
+def _longest_ways(
+    instance: JobShopInstance,
+    before: NDArray[np.int64],
+    times: NDArray[np.int64],
+    release: NDArray[np.int64] | int,
+) -> NDArray[np.int64]:
+    """Return the longest way from the beginning to each operation.
+
+    Sweeps with a queue; CyclicError when not every operation is reached.
+    """
+    following = np.full_like(before, NONE)
+    for after, row in zip(following, before, strict=True):
+        later = np.flatnonzero(row != NONE)
+        after[row[later]] = later
+    starts = np.zeros(instance.n_operations, np.int64)
+    starts[instance.first[:-1]] = release
+    found, lasting, after = starts.tolist(), times.tolist(), following.T.tolist()
+    waiting = (before != NONE).sum(axis=0).tolist()
+    ready = [v for v, count in enumerate(waiting) if not count]
+    for v in ready:  # grows
+        end = found[v] + lasting[v]
+        for w in after[v]:
+            if w != NONE:
+                found[w] = max(found[w], end)
+                waiting[w] -= 1
+                if not waiting[w]:
+                    ready.append(w)
+    if len(ready) < instance.n_operations:
+        v = next(v for v, count in enumerate(waiting) if count)
+        path: list[int] = []
+        while v not in path:  # back from one that waits to another one that does
+            path.append(v)
+            v = next(u for u in before[:, v].tolist() if u != NONE and waiting[u])
+        raise CyclicError.of(instance, path[path.index(v) :][::-1])
+    return np.array(found, np.int64)

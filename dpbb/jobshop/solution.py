@@ -110,17 +110,7 @@ def check_sequence(
             f"{instance.n_operations} jobs, one for every operation",
             f"shape {jobs.shape}",
         )
-    _check_jobs(instance, jobs, what)
-    counts = np.bincount(jobs, minlength=instance.n_jobs)
-    wrong = np.flatnonzero(counts != instance.lengths)
-    if wrong.size:
-        job = int(wrong[0])
-        refuse(
-            what,
-            f"job {instance.job_names[job]} {instance.lengths[job]} times, as it has "
-            "operations",
-            f"{counts[job]} times",
-        )
+    _check_jobs(instance, jobs, instance.lengths, what)
     return jobs
 
 
@@ -134,31 +124,18 @@ def check_orders(
     InstanceError
         A machine has not exactly the jobs that visit it. Cycles are not looked for.
     """
-    lengths = instance.machine_lengths
+    lengths, visits = instance.machine_lengths, instance.visits
     width = int(lengths.max())
     table = _integers(filled_up(orders, width), what)
     if table.ndim != 2 or len(table) != instance.n_machines:
         refuse(what, f"a row for each of {instance.n_machines} machines", shown(orders))
-    visits = instance.visits
-    result = np.full((instance.n_machines, width), NO_JOB, np.int64)
     for machine, length in enumerate(lengths.tolist()):
         where = f"{what}, machine {instance.machine_names[machine]}"
-        row, behind = table[machine, :length], table[machine, length:]
         found = int((table[machine] != NO_JOB).sum())
-        if found != length or (behind != NO_JOB).any():
+        if found != length or (table[machine, length:] != NO_JOB).any():
             refuse(where, f"{length} jobs", f"{found}")
-        _check_jobs(instance, row, where)
-        counts = np.bincount(row, minlength=instance.n_jobs)
-        wrong = np.flatnonzero(counts != visits[machine])
-        if wrong.size:
-            job = int(wrong[0])
-            refuse(
-                where,
-                f"job {instance.job_names[job]} {visits[machine, job]} times",
-                f"{counts[job]} times",
-            )
-        result[machine, :length] = row
-    return result
+        _check_jobs(instance, table[machine, :length], visits[machine], where)
+    return table[:, :width]
 
 
 def filled_up(orders: Any, width: int) -> Any:
@@ -171,7 +148,13 @@ def filled_up(orders: Any, width: int) -> Any:
     return [[*row, *[NO_JOB] * (width - len(row))] for row in orders]
 
 
-def _check_jobs(instance: JobShopInstance, jobs: NDArray[np.int64], what: str) -> None:
+def _check_jobs(
+    instance: JobShopInstance,
+    jobs: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    what: str,
+) -> None:
+    """Refuse what is no job, and jobs that are not there as often as they should be."""
     wrong = np.flatnonzero((jobs < 0) | (jobs >= instance.n_jobs))
     if wrong.size:
         refuse(
@@ -179,6 +162,12 @@ def _check_jobs(instance: JobShopInstance, jobs: NDArray[np.int64], what: str) -
             f"a job from 0 to {instance.n_jobs - 1}",
             str(jobs[wrong[0]]),
         )
+    found = np.bincount(jobs, minlength=instance.n_jobs)
+    wrong = np.flatnonzero(found != counts)
+    if wrong.size:
+        job = int(wrong[0])
+        expected = f"job {instance.job_names[job]} {counts[job]} times"
+        refuse(what, expected, f"{found[job]} times")
 
 
 def orders_of_sequence(

@@ -5,8 +5,8 @@ import pytest
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import beam_gpu
-from dpbb.flowshop.heuristics.beam import beam
-from dpbb.flowshop.heuristics.beam_levels import Guide
+from dpbb.flowshop.heuristics.beam import Guide
+from dpbb.flowshop.heuristics.beam_cpu import beam
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from tests import oracle

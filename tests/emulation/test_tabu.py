@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 from dpbb import FlowShopInstance
-from dpbb.flowshop.heuristics.tabu import gpu
-from dpbb.flowshop.heuristics.tabu.search import (
-    make_rules,
-    make_searches,
-    make_starts,
-    run,
-)
+from dpbb.flowshop.heuristics import tabu_gpu
+from dpbb.flowshop.heuristics.tabu import make_searches, make_starts, swap_makespans
 from tests.emulation import cupy_on_host
 
 pytestmark = pytest.mark.timeout(600)
@@ -19,7 +14,7 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Have blocks of two warps: the host goes through them lane by lane."""
-    monkeypatch.setattr(gpu, "BLOCKS", (64,))
+    monkeypatch.setattr(tabu_gpu, "BLOCKS", (64,))
 
 
 def shop(n_jobs, n_machines, longest=50):
@@ -27,16 +22,15 @@ def shop(n_jobs, n_machines, longest=50):
     return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
 
 
-def same_on_both(instance, generations=12, searches=1, kept=(0, 0), **changes):
-    rules = make_rules(instance, kept=kept, **changes)
+def same_on_both(instance, generations=12, searches=1, **how):
     starts = make_starts(instance, range(instance.n_jobs), searches, 1)
-    states = []
+    runs = []
     for device in ("cpu", "gpu"):
-        searches = make_searches(rules, starts, generations, device, 1)
-        searches.part = -(-generations // 2)  # two launches: the state goes on
-        run(searches)
-        states.append(searches.state)
-    cpu, emulated = states
+        run = make_searches(instance, starts, generations, device, threads=1, **how)
+        run.part = -(-generations // 2)  # two launches: the state goes on
+        run.run()
+        runs.append(run)
+    cpu, emulated = runs
     assert emulated.moves.tolist() == cpu.moves.tolist()
     assert emulated.history.tolist() == cpu.history.tolist()
     assert emulated.values.tolist() == cpu.values.tolist()
@@ -44,26 +38,27 @@ def same_on_both(instance, generations=12, searches=1, kept=(0, 0), **changes):
     assert emulated.bests.tolist() == cpu.bests.tolist()
 
 
-WAYS = ("none", "prefix", "both")
+@pytest.fixture(params=["no column is shared", "all are"])
+def sharing(request, monkeypatch):
+    pays = 0 if request.param == "all are" else 2**62
+    monkeypatch.setattr(tabu_gpu, "SHARING_PAYS", pays)
 
 
-@pytest.mark.parametrize("sharing", WAYS)
 def test_trajectories_are_those_of_the_cpu(sharing):
     for searches in (1, 3):
-        same_on_both(shop(35, 6), searches=searches, sharing=sharing)
-    same_on_both(shop(35, 6), kept=(3, 9), sharing=sharing)
+        same_on_both(shop(35, 6), searches=searches)
+    same_on_both(shop(35, 6), kept=(3, 9))
     for n_jobs in (1, 2, 3):
-        same_on_both(shop(n_jobs, 6), sharing=sharing)
+        same_on_both(shop(n_jobs, 6))
 
 
-def test_a_short_tenure_and_many_equal_values():
-    same_on_both(shop(17, 4, 3), 20, tenure=3, sharing="both")
+def test_a_short_tenure_and_many_equal_values(sharing):
+    same_on_both(shop(17, 4, 3), 20, tenure=3)
 
 
-@pytest.mark.parametrize("sharing", WAYS)
 @pytest.mark.parametrize(("n_machines", "longest"), [(1, 9), (4, 30_000), (40, 9)])
 def test_one_machine_many_machines_large_times(n_machines, longest, sharing):
-    same_on_both(shop(20, n_machines, longest), 6, sharing=sharing)
+    same_on_both(shop(20, n_machines, longest), 6)
 
 
 def test_steps_outside_of_shared_memory(monkeypatch):
@@ -73,10 +68,8 @@ def test_steps_outside_of_shared_memory(monkeypatch):
 
 def test_values_of_all_neighbours():
     instance = shop(20, 5)
-    rules = make_rules(instance)
-    starts = make_starts(instance, range(20), 1, 0)
     on_cpu, on_gpu = (
-        make_searches(rules, starts, 1, device).neighbours().tolist()
+        swap_makespans(instance, range(20), device=device).tolist()
         for device in ("cpu", "gpu")
     )
     assert on_gpu == on_cpu

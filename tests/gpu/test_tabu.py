@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from dpbb import FlowShopInstance
-from dpbb.flowshop.heuristics.tabu.search import (
-    make_rules,
-    make_searches,
-    make_starts,
-    run,
-)
+from dpbb.flowshop.heuristics import tabu_gpu
+from dpbb.flowshop.heuristics.tabu import make_searches, make_starts, swap_makespans
 from dpbb.flowshop.taillard import generate, taillard_instance
 from tests.conftest import GOLDEN
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 
-WAYS = [*({"sharing": sharing} for sharing in ("none", "prefix", "both"))]
+@pytest.fixture(params=["no column is shared", "all are"], autouse=True)
+def sharing(request, monkeypatch):
+    pays = 0 if request.param == "all are" else 2**62
+    monkeypatch.setattr(tabu_gpu, "SHARING_PAYS", pays)
 
 
 def shop(n_jobs, n_machines, seed=7, longest=99):
@@ -26,15 +25,15 @@ def shop(n_jobs, n_machines, seed=7, longest=99):
     return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
 
 
-def trajectory(instance, device, generations, searches=1, **changes):
-    rules = make_rules(instance, **changes)
+def trajectory(instance, device, generations, searches=1, **how):
     starts = make_starts(instance, range(instance.n_jobs), searches, 1)
-    searches = make_searches(rules, starts, generations, device, threads=4)
-    run(searches)
-    return searches.state
+    run = make_searches(instance, starts, generations, device, threads=4, **how)
+    run.run()
+    return run
 
 
-def same(one, other):
+def same_on_both(*how):
+    one, other = (trajectory(how[0], device, *how[1:]) for device in ("cpu", "gpu"))
     assert one.moves.tolist() == other.moves.tolist()
     assert one.history.tolist() == other.history.tolist()
     assert one.values.tolist() == other.values.tolist()
@@ -42,16 +41,13 @@ def same(one, other):
     assert one.bests.tolist() == other.bests.tolist()
 
 
-@pytest.mark.parametrize("sharing", ["none", "prefix", "both"])
-def test_golden_values_and_trajectories(sharing):
+def test_golden_values_and_trajectories():
     file = GOLDEN / "bounds_tabu_jobshop.json"
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
-        rules = make_rules(instance, tenure=7, sharing=sharing)
-        starts = make_starts(instance, range(20), 1, 0)
-        found = make_searches(rules, starts, 12, "gpu").neighbours()
+        found = swap_makespans(instance, range(20), device="gpu")
         assert found.tolist() == golden["f_generation0"]
-        state = trajectory(instance, "gpu", 12, tenure=7, sharing=sharing)
+        state = trajectory(instance, "gpu", 12, tenure=7)
         steps = np.column_stack([state.moves[0], state.history[0, 1:]])
         assert steps.tolist() == golden["trajectory_t_f"]
         assert state.parents[0].tolist() == golden["final"]
@@ -59,24 +55,15 @@ def test_golden_values_and_trajectories(sharing):
 
 @pytest.mark.parametrize("searches", [1, 3, 300])
 def test_trajectories_are_those_of_the_cpu(searches):
-    instance = shop(35, 12)
-    for way in WAYS:
-        expected = trajectory(instance, "cpu", 20, searches, **way)
-        same(trajectory(instance, "gpu", 20, searches, **way), expected)
+    same_on_both(shop(35, 12), 20, searches)
 
 
 @pytest.mark.parametrize(
     ("n_jobs", "n_machines"), [(2, 3), (3, 1), (9, 2), (150, 40), (64, 61), (300, 20)]
 )
 def test_any_shape(n_jobs, n_machines):
-    instance = shop(n_jobs, n_machines)
-    for way in WAYS:
-        expected = trajectory(instance, "cpu", 10, **way)
-        same(trajectory(instance, "gpu", 10, **way), expected)
+    same_on_both(shop(n_jobs, n_machines), 10)
 
 
 def test_large_times_take_wide_columns():
-    instance = shop(50, 10, longest=99_000)
-    for way in WAYS:
-        expected = trajectory(instance, "cpu", 10, **way)
-        same(trajectory(instance, "gpu", 10, **way), expected)
+    same_on_both(shop(50, 10, longest=99_000), 10)

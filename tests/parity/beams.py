@@ -3,8 +3,8 @@
 import numpy as np
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.heuristics.beam import Guide, moves_of
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
-from dpbb.flowshop.heuristics.beam_levels import Guide, moves_of
 
 
 def shop(n_jobs, n_machines, longest=99, seed=0):

@@ -14,37 +14,36 @@ best guide; the width doubles from run to run. Differences:
 - The best nodes of a run, complete or not, are completed and searched locally by
   insertion.
 
-The levels are ``beam_cpu`` and ``beam_gpu``, which keep the same nodes.
+Devices have the steps of a level: ``beam_cpu`` and ``beam_gpu`` keep the same nodes.
 """
 
+from __future__ import annotations
+
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dpbb.errors import InvariantError
-from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
-from dpbb.flowshop.heuristics.beam_levels import Guide, Levels, moves_of
-from dpbb.flowshop.heuristics.beam_polish import (
-    MOST_POLISHED,
-    POLISHED_OUT,
-    POLISHED_SHARE,
-    Polish,
-)
-from dpbb.flowshop.heuristics.insertion_lanes import narrowest
-from dpbb.flowshop.heuristics.plain import neh
+from dpbb.flowshop.heuristics.insertion_lanes import Room, local_search, narrowest, put
 from dpbb.flowshop.heuristics.search import (
     Search,
     improve,
     machine_times,
+    random_state,
     tiny_searches,
+    wait_for,
 )
 from dpbb.flowshop.makespan import makespan
-from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
@@ -52,31 +51,163 @@ logger = logging.getLogger(__name__)
 GAP_MACHINES = 20
 """Up to so many machines beams by gap, which need no target, may do better."""
 
+MOST_POLISHED = 256
+"""Nodes of a run that are completed and searched locally, at most."""
 
-def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
-    """Improve ``start`` (default: NEH's schedule) by wider and wider beams.
+POLISHED_SHARE = 64
+"""One node of so many is, of the width."""
 
-    Ends at a limit (``search.iterations``: runs), with a proof, or when memory does not
-    allow a wider beam. The incumbent is ``proved`` if a beam below its makespan was
-    never cut. With ``search.kept`` jobs kept at the ends of ``start``, the beams begin
-    with these, and prove nothing.
+POLISHED_OUT = 1
+"""Jobs that are out of a sequence at a time while it is searched locally."""
+
+NO_KEY = 2**31 - 1
+"""Key of a candidate that is pruned or on the other side."""
+
+BACK = 1 << 15
+"""In a move: the job goes before the suffix."""
+
+
+class Guide(IntEnum):
+    """How the candidates of a level are compared; the numbers are the kernels'.
+
+    Notes
+    -----
+    With the bound LB, the weight W = sum over machines of idle time / end, on both
+    sides, the share alpha of the jobs that are scheduled and gamma = (UB - LB) / UB:
+    WALPHA is alpha LB + (1 - alpha) W LB, GAP is LB / gamma + gamma W, and BOUND is LB,
+    for children that are complete. While a side holds no job, WALPHA and GAP are very
+    large: taken as 0, its idle time would fill the beam with one-sided nodes.
     """
-    incumbent = neh(search) if start is None else start
-    with ThreadPoolExecutor(search.threads, "dpbb-beam") as pool:
 
-        def levels(problem: FlowShopProblem, kept: NDArray[np.uint16]) -> CpuLevels:
-            ub, threads = incumbent.value, search.threads
-            return CpuLevels(problem, kept, ub, pool if threads > 1 else None, threads)
-
-        return widen(search, incumbent, levels)
+    WALPHA = 0
+    GAP = 1
+    BOUND = 2
 
 
-def load(search: Search, start: Incumbent) -> None:
-    """Load or compile the kernels, so that it takes no time from a search."""
-    levels = Lb1.narrowest_dtype(FlowShopProblem(search.instance), start.value)
-    polish, _ = narrowest(machine_times(search), start.value, POLISHED_OUT)
-    for tiny in tiny_searches((levels, polish)):
-        beam(*tiny)
+class Outcome(NamedTuple):
+    """What a run of some width found.
+
+    Parameters
+    ----------
+    moves : ndarray of uint16, shape (rows, depth)
+        The best nodes of the deepest level, best first: how they came about, a job
+        each, plus ``BACK``.
+    uncut
+        No node below the upper bound was ever dropped: so no schedule that is better
+        than the best of ``moves`` begins and ends as the root does; none at all if
+        they are not complete.
+    nodes
+        Nodes expanded.
+    value
+        Bound of the best node if it is complete: its makespan. Else None.
+    """
+
+    moves: NDArray[np.uint16]
+    uncut: bool
+    nodes: int
+    value: int | None
+
+
+class Levels:
+    """Beams of one problem on one kind of device, which has the steps.
+
+    Parameters
+    ----------
+    kept
+        Moves that all nodes begin with.
+
+    Attributes
+    ----------
+    narrowest, widest
+        A width of which a run takes hardly longer than one of 1; the largest one that
+        memory allows.
+    """
+
+    narrowest: int
+    widest: int
+
+    def __init__(self, problem: FlowShopProblem, kept: NDArray[np.uint16]) -> None:
+        self._kept = kept
+        self._n_jobs = problem.n_jobs
+        self._n_levels = problem.n_jobs - len(kept)
+
+    def run(
+        self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
+    ) -> Outcome | None:
+        """Search below ``ub``; None if ``over``, asked again and again, says so.
+
+        None, too, if there is no memory left for the width. ``rows``: how many nodes of
+        the deepest level are wanted.
+        """
+        try:
+            self._begin(width)
+        except MemoryError:
+            logger.info("no memory for a beam of %d nodes", width)
+            return None
+        nodes, expanded, uncut, depth = 1, 0, True, 0
+        for r in range(self._n_levels, 0, -1):
+            last = r == 1
+            alive = self._expand(nodes, r, ub, Guide.BOUND if last else guide, over)
+            if alive is None:
+                return None
+            expanded += nodes
+            if not alive:
+                break
+            wanted = min(width, rows) if last else width
+            uncut &= last or alive <= wanted  # of complete ones the best are enough
+            self._take(depth, nodes, r, alive, wanted)
+            nodes = min(alive, wanted)
+            if not last:
+                self._make(depth, nodes)
+            depth += 1
+        keys = self._keys_taken(nodes if depth else 0)
+        best = best_of(keys, rows)
+        whole = depth == self._n_levels and len(best) > 0
+        value = int(keys[best[0]]) if whole else None
+        return Outcome(self._trace(depth, best), uncut, expanded, value)
+
+    def _begin(self, width: int) -> None:
+        """Make room for levels of a width, with the root as the first one."""
+        raise NotImplementedError
+
+    def _expand(
+        self, nodes: int, r: int, ub: int, guide: Guide, over: Callable[[], bool]
+    ) -> int | None:
+        """Bound all children, r a node; return how many live, None if ``over``."""
+        raise NotImplementedError
+
+    def _take(self, depth: int, nodes: int, r: int, alive: int, wanted: int) -> None:
+        """List those with the least keys, as many as wanted, in their order."""
+        raise NotImplementedError
+
+    def _make(self, depth: int, nodes: int) -> None:
+        """Make the next level of those that were taken."""
+        raise NotImplementedError
+
+    def _keys_taken(self, nodes: int) -> NDArray[np.int32]:
+        """Return the keys of those that were taken last."""
+        raise NotImplementedError
+
+    def _trace(self, depth: int, nodes: NDArray[np.intp]) -> NDArray[np.uint16]:
+        """Return the moves from the root to some nodes of a level."""
+        raise NotImplementedError
+
+
+def moves_of(
+    prefix: NDArray[np.integer[Any]], suffix: NDArray[np.integer[Any]]
+) -> NDArray[np.uint16]:
+    """Return the moves to the node that begins and ends with these jobs."""
+    return np.concatenate([prefix, suffix[::-1] + BACK]).astype(np.uint16)
+
+
+def best_of(keys: NDArray[np.int32], rows: int) -> NDArray[np.intp]:
+    """Where the least keys are, least first; of equal ones the first come first."""
+    least = np.arange(len(keys))
+    if len(keys) > rows:
+        limit = np.partition(keys, rows - 1)[rows - 1]
+        below, equal = np.flatnonzero(keys < limit), np.flatnonzero(keys == limit)
+        least = np.sort(np.concatenate([below, equal[: rows - len(below)]]))
+    return least[np.argsort(keys[least], kind="stable")]
 
 
 def widen(
@@ -109,6 +240,13 @@ def widen(
     if first or last or runs.lower_bound < runs.incumbent.value:
         return runs.incumbent
     return replace(runs.incumbent, proved=True)
+
+
+def load_polish(search: Search, start: Incumbent) -> None:
+    """Load or compile what polishes nodes, so that it takes no time from a search."""
+    lane, _ = narrowest(machine_times(search), start.value, POLISHED_OUT)
+    for tiny in tiny_searches((lane,)):
+        Polish(*tiny)(np.zeros((1, 0), np.uint16))
 
 
 class _Runs:
@@ -183,3 +321,109 @@ class _Runs:
             self.incumbent.value,
         )
         return self.incumbent.value < before
+
+
+class Desk(threading.local):
+    """Where a thread searches locally."""
+
+    def __init__(self, times: NDArray[np.int32], dtype: DTypeLike) -> None:
+        self.room = Room.of(times, dtype)
+
+
+class Polish:
+    """Completes nodes of a beam and searches locally from them."""
+
+    def __init__(self, search: Search, incumbent: Incumbent) -> None:
+        self._search = search
+        n_jobs = search.instance.n_jobs
+        first, last = search.kept
+        order = np.asarray(incumbent.permutation, np.int64)
+        self._prefix, self._suffix = order[:first], order[n_jobs - last :]
+        self._by_work = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
+        times = machine_times(search)
+        dtype, self._limit = narrowest(times, incumbent.value, POLISHED_OUT)
+        self._lane = dtype(0)
+        self._desk = Desk(times, dtype)
+        self._runs = 0
+
+    def __call__(
+        self, moves: NDArray[np.uint16], *, alone: bool = False
+    ) -> list[NDArray[np.int64]]:
+        """Return schedules made of nodes, the best node's as it is if it is complete.
+
+        Parameters
+        ----------
+        moves : ndarray of uint16, shape (rows, depth)
+            Of an ``Outcome``.
+        alone
+            Return the best node's alone: there is nothing better.
+        """
+        starts = [self.sequence(row) for row in moves]
+        n_jobs = len(self._by_work)
+        found = [start for start in starts[:1] if len(start) == n_jobs]
+        if alone or n_jobs - sum(self._search.kept) < 2:
+            return found
+        stop = np.zeros(1, np.int64)
+        self._runs += 1
+
+        def improved(index: int, start: NDArray[np.int64]) -> NDArray[np.int64] | None:
+            rest = self._by_work[~np.isin(self._by_work, start)]
+            sequence = np.concatenate([start, rest, [0]])
+            rng = random_state(self._search.seed, self._runs << 16 | index)
+            first, last = len(self._prefix), len(self._suffix)
+            kept = first, last, self._limit
+            own = addresses(self._desk.room), self._lane
+            done = complete(*own, sequence, len(start), *kept, rng, stop)
+            return sequence[:-1] if done else None
+
+        with ThreadPoolExecutor(self._search.threads, "dpbb-polish") as pool:
+            running = [pool.submit(improved, *item) for item in enumerate(starts)]
+            better = wait_for(running, self._search, stop)
+        return found + [one for one in better if one is not None]
+
+    def sequence(self, moves: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Return the jobs of a node in the order of the schedule, with a gap."""
+        jobs = (moves % BACK).astype(np.int64)
+        back = moves >= BACK
+        return np.concatenate(
+            [self._prefix, jobs[~back], jobs[back][::-1], self._suffix]
+        )
+
+
+@entry
+def complete(
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    sequence: NDArray[np.int64],
+    length: int,
+    kept_first: int,
+    kept_last: int,
+    limit: int,
+    rng: NDArray[np.uint64],
+    stop: NDArray[np.int64],
+) -> bool:
+    """Insert what follows ``length`` first jobs, search locally; whether all are in.
+
+    Parameters
+    ----------
+    room_in, lane
+        Room with addresses, and any integer of its element type.
+    sequence : ndarray of int64, shape (n_jobs + 1,)
+        The jobs that are in, and then the others, in the order of insertion.
+    kept_first, kept_last
+        How many jobs at the ends stay there.
+    limit
+        With a makespan above this nothing is done.
+    """
+    room = pointers(room_in, lane)
+    jobs, state, flag = pointer_of(sequence), pointer_of(rng), pointer_of(stop)
+    first = int64(kept_first)
+    for at in range(length, room.n_jobs):
+        job = int64(jobs[at])
+        last = int64(at - kept_last)
+        value = put(room, jobs, int64(at), first, last, job, int64(-1), state)
+        if value > limit or stop[0]:
+            return False
+    last = int64(room.n_jobs - kept_last)
+    local_search(room, jobs, int64(room.n_jobs), first, last, state, flag)
+    return True

@@ -1,22 +1,48 @@
-"""Beams on cores: the compiled steps, spread over threads."""
+"""Beams on cores: compiled steps of a level, spread over threads.
+
+A level is a set of arrays with one row per node (``Level``). Its candidates, all
+children of all nodes, are keys alone; only those that are taken become nodes. Nodes
+and their bounds are those of ``dpbb.flowshop.models.lb1_cpu``; what is the beam's own
+is the idle time, which its guide is made of. Twin: ``beam.cu``, to the bit.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam_kernels import Bench, Level, expand, make, take
-from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Levels
-from dpbb.flowshop.models.lb1_cpu import Lb1
+from dpbb.flowshop.heuristics.beam import (
+    BACK,
+    NO_KEY,
+    Guide,
+    Levels,
+    load_polish,
+    widen,
+)
+from dpbb.flowshop.heuristics.plain import neh
+from dpbb.flowshop.heuristics.search import Search, tiny_searches
+from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.pairs import Room
-from dpbb.kernels.pointers import addresses
+from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.models import step
+from dpbb.kernels.pairs import (
+    PAIR_LANES,
+    TILE_4,
+    Room,
+    bound_children,
+    groups_of,
+    preference,
+)
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from dpbb.kernels.scalar import ctz, popcount
+from dpbb.kernels.simd import blend, less, splat, zeros
+from dpbb.kernels.simd import load as load_vector
+from dpbb.problem import Incumbent
 
 MEMORY = 2**30
 """Bytes that a beam takes at most."""
@@ -24,19 +50,335 @@ MEMORY = 2**30
 PIECE_OPERATIONS = 1_000_000
 """Nodes x jobs x machines that a thread bounds in one go: about 2 ms."""
 
+float32: Any = np.float32
+int32: Any = np.int32
 
-class Desk(NamedTuple):
-    """Where one thread works."""
+ONE_SIDED = np.float32(1e25)
+"""The guide of a node without prefix or without suffix is its bound times this."""
 
-    room: Room
-    at: Room
-    bench: Bench
+ONE = np.uint64(1)
+_WALPHA, _GAP, _BOUND = (int(guide) for guide in Guide)
+
+
+class Level(NamedTuple):
+    """Nodes of equal depth.
+
+    Parameters
+    ----------
+    nodes : ndarray of int16 or int32, shape (size, node_lanes)
+        As the model has them.
+    idle : ndarray of int32, shape (size, 2, n_machines)
+        Idle time of each machine before the prefix ends, and behind the start of the
+        suffix, the machines of the latter in reverse.
+    jobs : ndarray of uint64, shape (size, words)
+        Set of the unscheduled jobs.
+    used : ndarray of uint8, shape (size, 2)
+        1 where the prefix (suffix) holds a job.
+    weights : ndarray of float32, shape (size, 2)
+        Sum of idle time / end of each side.
+    """
+
+    nodes: NDArray[Any]
+    idle: NDArray[np.int32]
+    jobs: NDArray[np.uint64]
+    used: NDArray[np.uint8]
+    weights: NDArray[np.float32]
 
     @classmethod
-    def of(cls, model: Lb1) -> Desk:
-        """Return room for nodes of the model."""
-        room = Room.of(model, model.n_jobs, model.root.dtype)
-        return cls(room, addresses(room), Bench.of(model))
+    def empty(cls, model: Lb1, size: int) -> Level:
+        """Return room for nodes."""
+        return cls(
+            nodes=np.zeros((size, model.node_lanes), model.root.dtype),
+            idle=np.zeros((size, 2, model.height), np.int32),
+            jobs=np.zeros((size, -(-model.n_jobs // 64)), np.uint64),
+            used=np.zeros((size, 2), np.uint8),
+            weights=np.zeros((size, 2), np.float32),
+        )
+
+    @classmethod
+    def root(cls, model: Lb1) -> Level:
+        """Return the level above all others."""
+        level = cls.empty(model, 1)
+        level.nodes[0] = model.root
+        for job in range(model.n_jobs):
+            level.jobs[0, job // 64] |= ONE << np.uint64(job % 64)
+        return level
+
+
+@helper
+def list_jobs(jobs: NDArray[np.uint64], row: int, room: Room) -> None:
+    """List the unscheduled jobs of a node, ascending."""
+    slot = int64(0)
+    for word in range(jobs.shape[1]):
+        bits = jobs[row, word]
+        while bits:
+            room.slot_jobs[slot] = 64 * word + ctz(bits)
+            bits &= bits - ONE
+            slot += 1
+
+
+@helper
+def side_below(room: Room, n_children: int, ub: int) -> int:
+    """Side with fewer children below ``ub``; of equal numbers the larger sum of them.
+
+    MinBranch with the live UB, but for children that are pruned, which are not summed.
+    """
+    four = zeros(room.bounds, TILE_4)
+    limit = splat(ub, four)
+    key = 0
+    for word in range((groups_of(n_children) + 3) // 4):
+        bounds = load_vector(room.bounds, word * TILE_4, four)
+        alive = less(bounds, limit)
+        key += preference(alive, blend(alive, bounds, four))
+    side: int = int64(key < 0)
+    return side
+
+
+@helper
+def weigh(
+    model: Lb1,
+    level: Level,
+    node: int,
+    side: int,
+    room: Room,
+    r: int,
+    slots: NDArray[np.int32],
+    work: NDArray[np.int32],
+    weights: NDArray[np.float32],
+) -> bool:
+    """Sum up idle time / end of a node's survivors, whose slots there are.
+
+    Returns whether the weights lie side by side, as the survivors are; else by slot.
+    ``work``: scratch memory, int32, shape (2, r).
+    """
+    count, times, ends = int64(len(slots)), work[0], work[1]
+    nodes, at = pointer_of(level.nodes), node * model.node_lanes
+    dense = 2 * count > r
+    total = int64(r if dense else count)
+    stride = groups_of(r) * PAIR_LANES
+    used = level.used[node, side]
+    for i in range(total):
+        ends[i] = int32(0)
+        weights[i] = float32(0.0)
+    for k in range(model.height):
+        front = int32(front_at(nodes, at, k, side))
+        past = int32(level.idle[node, side, k] - (front if used else int32(0)))
+        row = k * stride + side
+        if dense:
+            for i in range(total):
+                times[i] = int32(room.columns[row + 2 * i])
+        else:
+            for i in range(total):
+                times[i] = int32(room.columns[row + 2 * slots[i]])
+        if k == 0:
+            for i in range(total):
+                ends[i] = front + times[i]
+            continue
+        for i in range(total):
+            start = int32(max(ends[i], front))
+            end = int32(start + times[i])
+            ends[i] = end
+            share = float32(int32(past + start)) / float32(max(end, int32(1)))
+            weights[i] += share
+    return not dense
+
+
+@entry
+def expand(
+    model_in: Lb1,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    level: Level,
+    first: int,
+    last: int,
+    r: int,
+    ub: int,
+    guide: int,
+    alpha: np.float32,
+    sides: NDArray[np.uint8],
+    keys: NDArray[np.int32],
+    floats: NDArray[np.float32],
+) -> int:
+    """Bound the children of the nodes ``first`` to ``last`` - 1; return how many live.
+
+    Parameters
+    ----------
+    model_in, room_in, lane
+        Model and room with addresses, and any integer of their lanes' type.
+    ub
+        Children with bound >= ub are dropped.
+    guide, alpha
+        A ``Guide``; share of the jobs that are scheduled in the children.
+    sides, keys
+        Receive the side of each node and r keys of its children.
+    """
+    model = pointers(model_in, lane)
+    room = pointers(room_in, lane)
+    nodes = pointer_of(level.nodes)
+    limit = float32(ub)
+    rest = float32(1.0) - alpha
+    slots, work = np.empty(r, np.int32), np.empty((2, r), np.int32)
+    weights = np.empty(r, np.float32)
+    total = 0
+    for node in range(first, last):
+        list_jobs(level.jobs, node, room)
+        at = node * model.node_lanes
+        bound_children(model, nodes, at, room, r, model.largest)
+        side = side_below(room, r, ub)
+        sides[node] = side
+        place = node * r
+        count = int64(0)
+        for slot in range(r):
+            if room.bounds[2 * slot + side] < ub:
+                slots[count] = slot
+                count += 1
+            else:
+                keys[place + slot] = NO_KEY
+        total += count
+        one_sided = level.used[node, 1 - side] == 0
+        packed = True
+        if guide != _BOUND and not one_sided:
+            alive = slots[:count]
+            packed = weigh(model, level, node, side, room, r, alive, work, weights)
+        other = level.weights[node, 1 - side]
+        for i in range(count):
+            slot = slots[i]
+            bound = int64(room.bounds[2 * slot + side])
+            if guide == _BOUND:
+                keys[place + slot] = bound
+                continue
+            value = float32(bound)
+            weight = weights[i if packed else slot] + other
+            if one_sided:
+                value = ONE_SIDED * value
+            elif guide == _GAP:
+                gamma = float32(ub - bound) / limit
+                value = value / gamma + weight * gamma
+            else:
+                value = alpha * value + (rest * weight) * value
+            floats[place + slot] = value
+    return total
+
+
+@entry
+def take(
+    level: Level,
+    nodes: int,
+    r: int,
+    limit: int,
+    quota: int,
+    sides: NDArray[np.uint8],
+    keys: NDArray[np.int32],
+    parents: NDArray[np.int32],
+    moves: NDArray[np.uint16],
+    taken: NDArray[np.int32],
+) -> int:
+    """List the candidates with keys below ``limit`` and ``quota`` of those equal to it.
+
+    Returns how many: parents, moves and keys in the order of candidates.
+    """
+    count: int = int64(0)
+    for node in range(nodes):
+        place = node * r
+        word, slots = int64(0), int64(0)
+        bits = level.jobs[node, 0]
+        for slot in range(r):
+            key = keys[place + slot]
+            if key > limit or (key == limit and quota <= 0):
+                continue
+            quota -= key == limit
+            while slots + popcount(bits) <= slot:
+                slots += popcount(bits)
+                word += 1
+                bits = level.jobs[node, word]
+            while slots < slot:
+                bits &= bits - ONE
+                slots += 1
+            parents[count] = node
+            moves[count] = 64 * word + ctz(bits) + sides[node] * BACK
+            taken[count] = key
+            count += 1
+    return count
+
+
+@entry
+def make(
+    model_in: Lb1,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    level: Level,
+    parents: NDArray[np.int32],
+    moves: NDArray[np.uint16],
+    first: int,
+    last: int,
+    below: Level,
+) -> None:
+    """Write the nodes ``first`` to ``last`` - 1 of those taken."""
+    model = pointers(model_in, lane)
+    room = pointers(room_in, lane)
+    nodes = pointer_of(level.nodes)
+    children = pointer_of(below.nodes)
+    for row in range(first, last):
+        node = int64(parents[row])
+        job = int64(moves[row] % BACK)
+        side = int64(moves[row] // BACK)
+        at = node * model.node_lanes
+        to = row * model.node_lanes
+        step(model, nodes, at, children, to, room.scratch, job, side)
+        used = level.used[node, side]
+        for k in range(model.height):
+            below.idle[row, 0, k] = level.idle[node, 0, k]
+            below.idle[row, 1, k] = level.idle[node, 1, k]
+        weight = float32(0.0)
+        times = job * model.row + model.row - 2 * model.height + side
+        for k in range(1, model.height):
+            end = front_at(children, to, k, side)
+            start = end - int64(model.shifted[times + 2 * k])
+            wait = start - (front_at(nodes, at, k, side) if used else int64(0))
+            idle = int32(level.idle[node, side, k] + wait)
+            below.idle[row, side, k] = idle
+            weight += float32(idle) / float32(max(end, int64(1)))
+        below.weights[row, side] = weight
+        below.weights[row, 1 - side] = level.weights[node, 1 - side]
+        below.used[row, side] = 1
+        below.used[row, 1 - side] = level.used[node, 1 - side]
+        for word in range(level.jobs.shape[1]):
+            below.jobs[row, word] = level.jobs[node, word]
+        below.jobs[row, job // 64] &= ~(ONE << np.uint64(job % 64))
+
+
+def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Improve ``start`` (default: NEH's schedule) by wider and wider beams.
+
+    Ends at a limit (``search.iterations``: runs), with a proof, or when memory does not
+    allow a wider beam. The incumbent is ``proved`` if a beam below its makespan was
+    never cut. With ``search.kept`` jobs kept at the ends of ``start``, the beams begin
+    with these, and prove nothing.
+    """
+    incumbent = neh(search) if start is None else start
+    with ThreadPoolExecutor(search.threads, "dpbb-beam") as pool:
+
+        def levels(problem: FlowShopProblem, kept: NDArray[np.uint16]) -> CpuLevels:
+            spread = pool if search.threads > 1 else None
+            return CpuLevels(problem, kept, incumbent.value, spread)
+
+        return widen(search, incumbent, levels)
+
+
+def load(search: Search, start: Incumbent) -> None:
+    """Load or compile the kernels, so that it takes no time from a search."""
+    load_polish(search, start)
+    lane = Lb1.narrowest_dtype(FlowShopProblem(search.instance), start.value)
+    for tiny in tiny_searches((lane,)):
+        beam(*tiny)
+
+
+class Desk(threading.local):
+    """Where a thread works."""
+
+    def __init__(self, model: Lb1) -> None:
+        self._room = Room.of(model, model.n_jobs, model.root.dtype)
+        self.at = addresses(self._room)
 
 
 class CpuLevels(Levels):
@@ -46,7 +388,7 @@ class CpuLevels(Levels):
     ----------
     ub
         Upper bound that no run is given a larger one than.
-    pool, threads
+    pool
         Where pieces of a level run; None: in the thread that calls.
     """
 
@@ -56,7 +398,6 @@ class CpuLevels(Levels):
         kept: NDArray[np.uint16],
         ub: int,
         pool: ThreadPoolExecutor | None = None,
-        threads: int = 1,
     ) -> None:
         super().__init__(problem, kept)
         dtype = Lb1.narrowest_dtype(problem, ub)
@@ -64,9 +405,7 @@ class CpuLevels(Levels):
         self._model = Lb1.of(problem, None, dtype)
         self._model_at = addresses(self._model)
         self._pool = pool
-        self._desks: SimpleQueue[Desk] = SimpleQueue()
-        for _ in range(threads):
-            self._desks.put(Desk.of(self._model))
+        self._desk = Desk(self._model)
         self._first = Level.root(self._model)
         for move in kept:
             below = Level.empty(self._model, 1)
@@ -92,8 +431,8 @@ class CpuLevels(Levels):
         alpha = np.float32(1 - (r - 1) / self._n_jobs)
         keys = self._sides, self._keys, self._keys.view(np.float32)
 
-        def part(desk: Desk, first: int, last: int) -> int:
-            own = self._model_at, desk.at, self._lane, desk.bench, self._level
+        def part(first: int, last: int) -> int:
+            own = self._model_at, self._desk.at, self._lane, self._level
             return expand(*own, first, last, r, ub, int(guide), alpha, *keys)
 
         return self._spread(part, nodes, r * self._model.height, over)
@@ -118,8 +457,8 @@ class CpuLevels(Levels):
         parents: NDArray[np.int32],
         moves: NDArray[np.uint16],
     ) -> None:
-        def part(desk: Desk, first: int, last: int) -> int:
-            given = self._model_at, desk.at, self._lane, level, parents, moves
+        def part(first: int, last: int) -> int:
+            given = self._model_at, self._desk.at, self._lane, level, parents, moves
             make(*given, first, last, below)
             return 0
 
@@ -137,7 +476,7 @@ class CpuLevels(Levels):
 
     def _spread(
         self,
-        part: Callable[[Desk, int, int], int],
+        part: Callable[[int, int], int],
         nodes: int,
         operations: int,
         over: Callable[[], bool] = lambda: False,
@@ -146,29 +485,16 @@ class CpuLevels(Levels):
 
         ``operations``: what a node costs.
         """
-        ended = False
-
-        def task(first: int, last: int) -> int:
-            if ended:
-                return 0
-            desk = self._desks.get()
-            try:
-                return part(desk, first, last)
-            finally:
-                self._desks.put(desk)
-
         piece = max(1, PIECE_OPERATIONS // operations)
-        pieces = [(at, min(at + piece, nodes)) for at in range(0, nodes, piece)]
-        if self._pool is None or len(pieces) == 1:
-            results: Iterator[int] = itertools.starmap(task, pieces)
-        else:
-            running = [self._pool.submit(task, *cut) for cut in pieces]
-            results = (future.result() for future in running)
-        total = 0
-        for _ in pieces:
-            ended = ended or over()
+        firsts = range(0, nodes, piece)
+        lasts = [min(first + piece, nodes) for first in firsts]
+        spread = map if self._pool is None or len(firsts) == 1 else self._pool.map
+        results, total = iter(spread(part, firsts, lasts)), 0
+        for _ in firsts:
+            if over():
+                return None
             total += next(results)
-        return None if ended else total
+        return total
 
 
 def limit_of(keys: NDArray[np.int32], wanted: int) -> tuple[int, int]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam import load, widen
-from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Levels
+from dpbb.flowshop.heuristics.beam import NO_KEY, Guide, Levels, widen
+from dpbb.flowshop.heuristics.beam import load_polish as load
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.models.lb1_cuda import Lb1, quads

@@ -165,10 +165,8 @@ HEURISTICS: dict[str, Method] = {
     "ig": Method(f"{_HERE}.chains:iterated_greedy", improves=True),
     "vbih": Method(f"{_HERE}.chains:block_insertion", improves=True),
     "ils": Method(f"{_HERE}.chains:iterated_local_search", improves=True),
-    "beam": Method(f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", improves=True),
-    "tabu": Method(
-        f"{_HERE}.tabu.search:tabu", f"{_HERE}.tabu.search:tabu_gpu", improves=True
-    ),
+    "beam": Method(f"{_HERE}.beam_cpu:beam", f"{_HERE}.beam_gpu:beam", improves=True),
+    "tabu": Method(f"{_HERE}.tabu:tabu", f"{_HERE}.tabu:tabu_gpu", improves=True),
 }
 """All heuristics; the option ``heuristics`` takes these names."""
 

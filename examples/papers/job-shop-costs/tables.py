@@ -21,7 +21,8 @@ import numpy as np
 
 from dpbb import jobshop
 from dpbb.bench.common import Machine
-from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop import JobShopSchedule
+from dpbb.jobshop.schedule import NONE
 from dpbb.kernels.cores import usable_cores
 from dpbb.kernels.nvrtc import has_gpu, load_module, require_gpu
 
@@ -55,7 +56,7 @@ def random_sequences(shop, count: int, seed: int):
     return np.random.default_rng(seed).permuted(jobs, axis=1)
 
 
-def arcs_matrix(graph: Graph):
+def arcs_matrix(found: JobShopSchedule):
     """Return the weights of the arcs, int32, shape (o + 1, o + 1); else ``NO_PATH``.
 
     Vertex 0 stands before everything, vertex v + 1 is operation v. An arc weighs the
@@ -63,10 +64,10 @@ def arcs_matrix(graph: Graph):
     operation does. (The paper marks "no path" by 0, as operations without a duration
     would be, too, and weighs an arc by the operation that it leaves.)
     """
-    shop = graph.instance
+    shop = found.instance
     o = shop.n_operations
     matrix = np.full((o + 1, o + 1), NO_PATH, np.int32)
-    for before in graph.before:
+    for before in found.before:
         later = np.flatnonzero(before != NONE)
         matrix[before[later] + 1, later + 1] = shop.times[later]
     starts = shop.first[:-1]
@@ -151,9 +152,9 @@ def paths(args: argparse.Namespace) -> bool:
         rows = []
         for number in range(first, last + 1):
             shop = jobshop.load(f"{family}{number:02}", data_dir=args.data)
-            graph = Graph.of(shop, random_sequences(shop, 1, seed=3)[0])
-            matrix, ends = arcs_matrix(graph), graph.starts() + shop.times
-            orders = np.repeat(graph.orders[None].astype(np.int16), SWEEPS, axis=0)
+            drawn = jobshop.schedule(shop, random_sequences(shop, 1, seed=3)[0])
+            matrix, ends = arcs_matrix(drawn), drawn.end
+            orders = np.repeat(drawn.orders[None].astype(np.int16), SWEEPS, axis=0)
             _, sweep = seconds_of(
                 lambda shop=shop, orders=orders: jobshop.evaluate(
                     shop, orders, encoding="machine_orders", device="cpu", threads=1
@@ -194,9 +195,9 @@ def batches(args: argparse.Namespace) -> bool:
         shop = jobshop.load(name)
         host = random_sequences(shop, args.solutions or count, seed=1)
         few = host[: max(1, len(host) // 64)]
-        graphs = [Graph.of(shop, one) for one in host[:64]]
-        truth = [int((graph.starts() + shop.times).max()) for graph in graphs]
-        one = np.array([graph.orders for graph in graphs], np.int16)
+        known = [jobshop.schedule(shop, one) for one in host[:64]]
+        truth = [schedule.makespan for schedule in known]
+        one = np.array([schedule.orders for schedule in known], np.int16)
         orders = np.tile(one, (max(1, len(few) // 256), 1, 1))
         ways = [
             (f"CPU, {what}, {threads} threads", rows, what,

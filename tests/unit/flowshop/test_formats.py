@@ -153,13 +153,6 @@ def test_order_numbers_are_no_processing_times(write, heading):
     assert (shop.times.tolist(), shop.names.jobs) == (JOBS, ("1001", "4711"))
 
 
-@pytest.mark.parametrize(
-    "source", [pd.DataFrame(JOBS), pd.DataFrame(JOBS, index=[1, 2]), np.array(JOBS)]
-)
-def test_what_only_counts_is_no_name(source):
-    assert not read_instance(source).names
-
-
 def test_workbook_is_read_by_its_sheets(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
@@ -276,7 +269,6 @@ def test_one_of_several_instances_is_chosen_by_index(write):
 BAD_FILES = [
     # text: size and headings
     ("e.txt", "", "e.txt: expected a flow shop instance, got an empty file"),
-    ("e.txt", " \n\n", "got an empty file"),
     ("s.txt", "20\n", "line 1: expected 'n_jobs n_machines', got '20'"),
     ("s.txt", "1 2 3\n4 5 6\n", "line 1: .* got '1 2 3'; a table .* read as .csv"),
     ("s.txt", "2 x\n1 2\n", "line 1, column 3: expected a whole number >= 0, got 'x'"),
@@ -302,12 +294,8 @@ BAD_FILES = [
         "after line 3: expected row 3 of 3 with 2 values, got the end",
     ),
     ("r.txt", PLAIN.replace("2 5", "2"), "line 3: .* row 2 of 3 with 2 values, got 1"),
-    ("r.txt", PLAIN.replace("2 5", "2 5 7"), "line 3: expected row 2 .*, got 3 values"),
     ("r.txt", PLAIN.replace("2 5", "2 5.5"), "line 3, column 3: .* got '5.5'"),
-    ("r.txt", PLAIN.replace("2 5", "2 nan"), "line 3, column 3: .* got 'nan'"),
     ("r.txt", PLAIN.replace("2 5", "nan 5"), "line 3, column 1: .* got 'nan'"),
-    ("r.txt", PLAIN.replace("2 5", "2 -5"), "line 3, column 3: .* got '-5'"),
-    ("r.txt", PLAIN.replace("2 5", "2 0x5"), "line 3, column 3: .* got '0x5'"),
     ("r.txt", PLAIN.replace("2 5", "2 ५"), "line 3, column 3: .* got '५'"),
     ("r.txt", PLAIN.replace("2 5", f"2 {2**31}"), "r.txt: .* sum to at most 1,073,741"),
     ("r.txt", PLAIN.replace("2 5", "2 1" + "0" * 40), "line 3, column 3: .* got '1000"),
@@ -332,7 +320,6 @@ BAD_FILES = [
     ("p.txt", PAIRS.replace("0 4 1", "0 4 one"), "line 3, column 5: .* got 'one'"),
     # bytes
     ("b.txt", b"\x93NUMPY\x01\x00", "expected a text file, got a binary file"),
-    ("b.txt", b"2 3\n\x00\x00", "got a binary file"),
     ("b.xlsx", b"PK", "expected an Excel workbook, got an error"),
     ("b.npz", b"PK", "got '.npz'"),
     # CSV
@@ -345,12 +332,9 @@ BAD_FILES = [
     ),
     ("c.csv", "job,a\nx,1\nx,2\n", "names in the first column, got 'x' twice"),
     ("c.csv", "1,2\n3\n", "line 2: expected 2 cells as in line 1, got 1"),
-    ("c.csv", "1,2\n3,4,5\n", "line 2: expected 2 cells as in line 1, got 3"),
     ("c.csv", "1,2\n3,x\n", "line 2, cell 2: expected a whole number >= 0, got 'x'"),
-    ("c.csv", "1,2\n3,\n", "line 2, cell 2: .* got ''"),
     ("c.csv", "1,2\n3,1.5\n", "line 2, cell 2: .* got '1.5'"),
     ("c.csv", "1,nan\n3,4\n", "line 1, cell 2: .* got 'nan'"),
-    ("c.csv", "1,-2\n3,4\n", "line 1, cell 2: .* got '-2'"),
     ("c.csv", "1,x,3\n4,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", ",7,3\n1,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", "0,1,2\n5,6,7\n", "line 1: .* got 0, 1, 2, ..., which may be either"),
@@ -392,7 +376,6 @@ BAD_FILES = [
     ("j.json", "[" * 100_000, "j.json.* expected JSON"),
     # NumPy
     ("n.npy", b"", "n.npy: expected a NumPy array file of numbers, got an error"),
-    ("n.npy", b"no array", "expected a NumPy array file of numbers, got an error"),
 ]
 
 
@@ -476,14 +459,6 @@ def test_orientation_out_of_place_is_refused():
         read_instance("ta001", orientation="jobs_rows")
     with pytest.raises(InstanceError, match=r"orientation: expected .* got 'rows'"):
         read_instance(JOBS, orientation="rows")
-
-
-def test_error_names_the_instance_of_a_file_of_several(write):
-    path = write("a.txt", PLAIN + PLAIN.replace("4", str(2**30)))
-    with pytest.raises(
-        InstanceError, match=r"a.txt, instance 1: expected .* sum to at"
-    ):
-        read_instance(path, index=1)
 
 
 @pytest.mark.data

@@ -77,13 +77,6 @@ def test_heuristics_keep_what_is_given(method):
         assert BETWEEN.evaluate(better.permutation) == better.value <= start.value
 
 
-def test_an_initial_schedule_is_the_first_incumbent():
-    order = (5, 3, 1, 0, 2, 4)
-    found = BETWEEN.first_incumbent(StartSearch("none", initial=order))
-    assert (tuple(found.permutation), found.source) == (order, "initial")
-    assert found.value == BETWEEN.evaluate(np.array(order))
-
-
 def test_the_shop_of_heuristics_has_the_same_makespans():
     ends = BETWEEN.given
     assert ends.shop.n_jobs == 8

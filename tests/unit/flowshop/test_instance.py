@@ -1,43 +1,14 @@
 import pickle
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from dpbb.errors import InstanceError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
 
 TIMES = [[3, 4, 5], [6, 7, 8]]
-
-
-def test_times_are_read_only_int64_in_c_order():
-    given_array = np.asfortranarray(TIMES, dtype=np.uint8)
-    instance = FlowShopInstance("x", given_array)
-    assert instance.times.dtype == np.int64
-    assert instance.times.flags.c_contiguous
-    with pytest.raises(ValueError, match="read-only"):
-        instance.times[0, 0] = 1
-    given_array[0, 0] = 99
-    assert instance.times.tolist() == TIMES
-
-
-def test_orientation_says_what_rows_are():
-    jobs = FlowShopInstance.from_array(TIMES)
-    assert (jobs.n_jobs, jobs.n_machines) == (2, 3)
-    machines = FlowShopInstance.from_array(TIMES, orientation="machines_rows")
-    assert (machines.n_jobs, machines.n_machines) == (3, 2)
-    assert machines.times.tolist() == [[3, 6], [4, 7], [5, 8]]
-
-
-def test_unknown_orientation_is_refused():
-    with pytest.raises(
-        InstanceError,
-        match="orientation: expected 'jobs_rows' or 'machines_rows', got 'rows'",
-    ):
-        FlowShopInstance.from_array(TIMES, orientation="rows")
 
 
 def test_digest_depends_on_shape_and_times_only():
@@ -74,13 +45,6 @@ def test_pickling_gives_an_equal_instance(times):
 def test_pickle_is_small():
     instance = taillard_instance("ta110")  # 200 x 20 times below 100: one byte each
     assert len(pickle.dumps(instance)) < 200 * 20 + 500
-
-
-def test_best_known_is_found_by_the_times_whatever_the_name():
-    times = taillard_instance("ta056").times
-    known = FlowShopInstance("mine", times).best_known
-    assert (known.name, known.lower_bound, known.upper_bound) == ("ta056", 3679, 3679)
-    assert FlowShopInstance("ta056", TIMES).best_known is None
 
 
 def test_repr_names_the_size():

@@ -5,13 +5,11 @@ from hypothesis import strategies as st
 from dpbb.flowshop.makespan import (
     append_job,
     completion_times,
-    heads,
     longest_makespan,
     makespan,
     makespans,
     prepend_job,
     schedule,
-    tails,
 )
 from tests import oracle
 
@@ -63,12 +61,6 @@ def test_front_and_back_of_a_cut_give_the_makespan(case, data):
     assert (front + back).max() == makespan(times, order)
 
 
-def test_heads_and_tails():
-    times = np.array([[3, 4, 5], [1, 0, 2]])
-    assert heads(times).tolist() == [[0, 3, 7], [0, 1, 1]]
-    assert tails(times).tolist() == [[9, 5, 0], [2, 2, 0]]
-
-
 def test_many_makespans_at_a_time():
     rng = np.random.default_rng(7)
     times = rng.integers(0, 99, (6, 4))
@@ -78,7 +70,3 @@ def test_many_makespans_at_a_time():
         makespan(times, row) for row in rows
     ]
     assert makespans(times, rows[:0], zero, zero).tolist() == []
-
-
-def test_makespan_of_nothing_is_zero():
-    assert makespan(np.array([[3, 4]]), []) == 0

@@ -7,16 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
-from dpbb.options import Heuristics
-from dpbb.problem import (
-    Encodable,
-    EvaluatesAll,
-    HasHeuristics,
-    Problem,
-    Scheduled,
-    StartSearch,
-    bound_of,
-)
+from dpbb.problem import Problem
 from dpbb.problems import family_of
 from tests import oracle
 
@@ -98,13 +89,6 @@ def test_trivial_ub_is_above_every_makespan(tiny):
     assert problem.root_bound <= worst
 
 
-def test_trivial_ub_may_be_reached_by_one():
-    """With one machine every permutation takes the sum of all times."""
-    problem = FlowShopProblem(FlowShopInstance("x", [[3], [4]]))
-    assert problem.trivial_ub == 8
-    assert problem.root_bound == 7
-
-
 def test_problem_is_a_problem_and_travels_small():
     problem = FlowShopProblem(taillard_instance("ta056"))
     assert isinstance(problem, Problem)
@@ -118,23 +102,9 @@ def test_problem_is_a_problem_and_travels_small():
     assert again.root_bound == problem.root_bound == 3460
 
 
-def test_it_is_equal_to_what_travels_and_to_nothing_with_another_instance():
-    problem = FlowShopProblem(FlowShopInstance("a", [[3, 2], [1, 4]]), "lb1")
-    assert problem == FlowShopProblem(FlowShopInstance("b", [[3, 2], [1, 4]]))
-    assert problem != FlowShopProblem(FlowShopInstance("a", [[3, 2], [1, 5]]))
-    assert bound_of(problem) == "lb1"
-    assert type(problem.bound) is str
-
-
 def test_a_bound_that_it_does_not_have_is_refused():
     with pytest.raises(ValueError, match="lb9"):
         FlowShopProblem(FlowShopInstance("a", [[3, 2], [1, 4]]), "lb9")
-
-
-def test_it_has_every_capability_but_a_second_bound():
-    problem = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
-    for capability in (Encodable, EvaluatesAll, HasHeuristics, Scheduled):
-        assert isinstance(problem, capability)
 
 
 def test_what_is_encoded_is_decoded_by_its_family():
@@ -151,10 +121,3 @@ def test_a_permutation_has_a_schedule():
     assert schedule.permutation == (1, 0)
     assert schedule.end.tolist() == [[4, 9], [3, 7]]
     assert schedule.makespan == problem.evaluate(np.array([1, 0])) == 9
-
-
-def test_heuristics_find_a_first_incumbent():
-    problem = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
-    found = problem.first_incumbent(StartSearch("neh"))
-    assert (found.value, found.permutation.tolist()) == (8, [0, 1])
-    assert problem.first_incumbent(StartSearch(Heuristics.NONE)) is None

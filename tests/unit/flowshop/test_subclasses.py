@@ -128,13 +128,6 @@ def test_no_compiled_engine_takes_it(name, monkeypatch):
             dpbb.solve(shop, engine=name, **HERE)
 
 
-def test_the_choice_of_the_engine_says_why():
-    engine, why = choose_engine("auto", waiting(0), TreeOptions())
-    assert engine.name == "reference"
-    assert "no cpu" in why
-    assert "Waiting" in why
-
-
 def test_the_name_of_a_kind_does_not_stand_for_its_class():
     """Be it a subclass that is called so, or any other class."""
 
@@ -206,12 +199,6 @@ def test_an_order_that_does_not_exist_has_no_cost():
         cost_of(shop, np.arange(6)[::-1])
     with pytest.raises(OptionError, match="job 1"):
         dpbb.solve(shop, initial=range(6)[::-1], **HERE)
-
-
-def test_so_it_is_where_all_children_are_leaves():
-    for times in [[3, 2], [1, 4]], [[1, 4], [3, 2]]:
-        shop = Waiting(FlowShopInstance("shop", times))
-        assert holds(shop, dpbb.solve(shop, **HERE))
 
 
 def test_estimates_are_of_its_own_tree():
@@ -319,8 +306,3 @@ def test_a_method_of_one_object_alone_is_refused():
     ):
         with pytest.raises(InstanceError, match="child_bounds"):
             use()
-
-
-def test_given_ends_are_given_to_the_class_itself():
-    with pytest.raises(InstanceError, match="Waiting"):
-        dpbb.solve(waiting(0), front=[3], **HERE)

@@ -4,8 +4,8 @@ import json
 import numpy as np
 import pytest
 
-from dpbb.jobshop import layers, load, schedule
-from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop import layers, schedule
+from dpbb.jobshop.schedule import NONE
 from tests.unit.jobshop.shops import (
     GOLDEN_ROWS,
     SMALL,
@@ -51,12 +51,6 @@ def test_files_have_every_operation(tmp_path):
     assert values["critical_path"] == [6, 7, 4, 5]
 
 
-def test_a_schedule_of_a_benchmark():
-    shop = load("ta01")
-    found = schedule(shop, np.tile(np.arange(15), 15))
-    assert found.makespan >= shop.lower_bound
-
-
 @pytest.mark.parametrize("row", GOLDEN_ROWS)
 def test_golden_layers(row):
     shop = golden_shop(row)
@@ -73,7 +67,7 @@ def test_layers_are_independent_and_as_early_as_can_be(seed):
     shop = odd_shop(seed)
     sequence = random_sequence(shop, np.random.default_rng(seed))
     found = layers(shop, sequence)
-    before = Graph.of(shop, sequence).before
+    before = schedule(shop, sequence).before
     for v, level in enumerate(found):
         waits = {int(u) for u in before[:, v]} - {NONE}
         assert level == max((found[u] + 1 for u in waits), default=0)

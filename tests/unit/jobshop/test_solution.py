@@ -33,7 +33,7 @@ BAD_SEQUENCES = {
     "short": ([0, 1, 2], "expected 8 jobs, one for every operation"),
     "no job": ([*SEQUENCE[:-1], 3], "place 7: expected a job from 0 to 2, got 3"),
     "negative": ([*SEQUENCE[:-1], -1], "place 7: expected a job"),
-    "twice": ([*SEQUENCE[:-1], 2], "expected job 1 3 times, as it has operations"),
+    "twice": ([*SEQUENCE[:-1], 2], "expected job 1 3 times, got 2 times"),
     "floats": ([0.5] * 8, "whole numbers"),
     "words": (["a"] * 8, "whole numbers"),
     "two": ([SEQUENCE, SEQUENCE], "shape"),

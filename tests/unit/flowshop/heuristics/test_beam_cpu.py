@@ -8,10 +8,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics.beam_cpu import CpuLevels, limit_of
-from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide, moves_of
+from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Guide, moves_of
+from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 from tests import oracle
-from tests.unit.flowshop.heuristics.test_beam_levels import weight_of
+
+
+def idle_times(times, order):
+    """Idle time of every machine between 0 and its last job, and that job's end."""
+    idle, ends = [0] * len(times[0]), [0] * len(times[0])
+    for job in order:
+        end = 0
+        for machine, duration in enumerate(times[job]):
+            idle[machine] += max(0, end - ends[machine])
+            end = max(end, ends[machine]) + duration
+            ends[machine] = end
+    return idle, ends
+
+
+def weight_of(times, prefix, suffix):
+    """Weights of front and back by their definition."""
+    mirror = [row[::-1] for row in times]
+    return [
+        sum(
+            idle / max(end, 1)
+            for idle, end in list(zip(*idle_times(shop, order), strict=True))[1:]
+        )
+        for shop, order in ((times, prefix), (mirror, suffix[::-1]))
+    ]
 
 
 def plain_guide(problem, guide, ub, bound, prefix, suffix):
@@ -165,11 +188,3 @@ def test_a_run_that_is_stopped_says_nothing(levels_of, after):
     run = levels_of(problem).run(9, problem.trivial_ub, Guide.WALPHA, 1, over)
     assert (run is None) == (len(asked) > after)
     assert run is None or run.uncut
-
-
-def test_limit_and_quota_take_what_is_wanted():
-    keys = np.array([4, 2, NO_KEY, 2, 7, 2], np.int32)
-    assert limit_of(keys, 1) == (2, 1)
-    assert limit_of(keys, 2) == (2, 2)
-    assert limit_of(keys, 4) == (4, 1)
-    assert keys.tolist() == [4, 2, NO_KEY, 2, 7, 2]

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from dpbb.flowshop import FlowShopInstance, taillard_instance
 from dpbb.flowshop.heuristics import chains
 from dpbb.flowshop.heuristics.chains import (
-    JOBS,
-    Chain,
-    Moves,
     block_insertion,
     iterated_greedy,
     iterated_local_search,
@@ -102,27 +99,6 @@ def test_a_large_makespan_takes_wider_numbers():
     assert start.value > 2**15
     found = iterated_greedy(Search(instance, 0, iterations=200), start)
     assert found.value < start.value
-
-
-def test_the_worst_chain_goes_on_from_the_best():
-    instance = taillard_instance("ta001")
-    search = Search(instance, 0)
-    start = neh(search)
-    stop = np.zeros(1, np.int64)
-    team = [Chain.start(search, start, Moves(JOBS, 2), i, stop) for i in range(3)]
-    for chain, values in zip(
-        team, [(1300, 1290), (1320, 1310), (1285, 1285)], strict=True
-    ):
-        chain.values[:] = values
-        chain.best[:] = chain.current[:] = chain.best[::-1]
-    team[2].best[:20] = range(20)
-    chains._share(team)
-    assert [chain.values.tolist() for chain in team] == [
-        [1300, 1290],
-        [1285, 1285],
-        [1285, 1285],
-    ]
-    assert team[1].current[:20].tolist() == team[1].best[:20].tolist() == [*range(20)]
 
 
 def test_chains_go_on_from_what_is_found_elsewhere(monkeypatch):

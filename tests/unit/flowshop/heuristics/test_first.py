@@ -13,8 +13,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, taillard_instance
-from dpbb.flowshop.heuristics import HEURISTICS, default_time_s, first, first_incumbent
-from dpbb.flowshop.heuristics.first import start_loading
+from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
 from dpbb.flowshop.heuristics.search import Method
 from dpbb.problem import Incumbent, StartSearch
 
@@ -95,13 +94,6 @@ def test_unknown_method_and_bad_permutation_are_refused(ta001):
         first_incumbent(ta001, StartSearch(initial=np.arange(3)))
 
 
-def test_default_time_grows_with_the_instance():
-    times = [default_time_s(*size) for size in ((5, 2), (20, 5), (20, 20), (50, 20))]
-    assert times == sorted(times)
-    assert times[0] == times[1] == 0.3
-    assert default_time_s(800, 60) == 10
-
-
 def test_import_is_light():
     """Numba takes longer to import than small instances take to solve."""
     code = (
@@ -109,42 +101,6 @@ def test_import_is_light():
         "assert h.first_incumbent; sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
-
-
-def test_a_large_shop_has_an_order_before_neh(monkeypatch):
-    found = []
-    monkeypatch.setattr(first, "LARGE", 20 * 20 * 3 - 1)
-    times = np.random.default_rng(1).integers(1, 99, (20, 3))
-    shop = FlowShopInstance("large", times)
-    first_incumbent(shop, StartSearch(method="neh", on_improvement=found.append))
-    assert found[0].source == "own order"
-    assert found[-1].source == "neh"
-
-
-@pytest.mark.parametrize(
-    ("device", "size", "in_turn", "expected"),
-    [
-        ("cpu", (50, 20), False, "vbih+beam"),
-        ("cpu", (50, 20), True, "beam vbih"),
-        ("cpu", (50, 10), False, "beam vbih"),
-        ("cpu", (100, 20), False, "beam ils"),
-        ("gpu", (100, 20), False, "ils+beam"),
-        ("cpu", (100, 40), False, "ils+beam"),
-        ("gpu", (100, 40), True, "beam ils"),
-    ],
-)
-def test_what_runs_by_itself(device, size, in_turn, expected):
-    stages = first._stages("auto", device, *size, in_turn=in_turn)
-    assert " ".join("+".join(names) for names, _ in stages) == expected
-    assert stages[-1][1] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("threads", "device", "shares"),
-    [(2, "cpu", [1, 1]), (5, "cpu", [3, 2]), (16, "gpu", [12, 4]), (2, "gpu", [1, 1])],
-)
-def test_a_beam_on_a_gpu_leaves_the_cores_to_local_search(threads, device, shares):
-    assert first._shares(threads, device, 2) == shares
 
 
 SHOP = FlowShopInstance("shop", np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]))
@@ -350,28 +306,3 @@ def test_the_first_schedule_is_waited_for_a_little_longer(monkeypatch):
     end = time.monotonic() + 0.05
     search = StartSearch("neh", end=end)
     assert first_incumbent(SHOP, search).value == 40
-
-
-def test_a_heuristic_is_ready_when_its_code_is_loaded(monkeypatch):
-    """An error is raised by who asks; nothing more is loaded when nobody waits."""
-    slow, broken = ModuleType("slow"), ModuleType("broken")
-    go, slow.found = Event(), "a heuristic"
-
-    def load(search, start):
-        assert (search, start) == ("search", "start")
-        go.wait(60)
-
-    def fail(_search, _start):
-        raise ArithmeticError("broken")
-
-    slow.load, broken.load = load, fail
-    monkeypatch.setitem(sys.modules, "slow", slow)
-    monkeypatch.setitem(sys.modules, "broken", broken)
-    paths = ["broken:found", "slow:found", "slow:other"]
-    loads = start_loading(paths, "search", "start")
-    with pytest.raises(ArithmeticError, match="broken"):
-        loads["broken:found"].result()
-    assert not loads["slow:found"].done()
-    assert loads["slow:other"].cancel()
-    go.set()
-    assert loads["slow:found"].result() == "a heuristic"

@@ -61,16 +61,6 @@ def _local_search(room_in, lane, sequence, length, first, last, rng, stop):
     )
 
 
-@numba.njit
-def _below(rng, limit):
-    return insertion_lanes.random_below(pointer_of(rng), limit)
-
-
-@numba.njit
-def _shuffle(values, length, rng):
-    insertion_lanes.shuffle(pointer_of(values), length, pointer_of(rng))
-
-
 def room_of(times, dtype=np.int16):
     return Room.of(np.ascontiguousarray(np.array(times, np.int32).T), dtype)
 
@@ -188,33 +178,6 @@ def test_local_search_keeps_jobs_and_sides_and_is_no_worse(case, seed):
     assert value == tiny.evaluate(found) <= tiny.evaluate(jobs)
 
 
-def test_local_search_ends_where_no_reinsertion_is_better():
-    """One block of lanes holds all jobs, so the last one was looked at in vain."""
-    for seed in range(1, 20):
-        values = np.random.default_rng(seed).permutation(1 << 12)[:18].reshape(6, 3)
-        tiny = oracle.TinyFlowShop(tuple(map(tuple, values.tolist())))
-        room, sequence = room_of(tiny.times), sequence_of(range(6), 6)
-        value = _local_search(
-            addresses(room),
-            np.int16(0),
-            sequence,
-            6,
-            0,
-            6,
-            state(seed),
-            np.zeros(1, np.int64),
-        )
-        found = sequence[:6].tolist()
-        assert value == tiny.evaluate(found) <= tiny.evaluate(range(6))
-
-
-def test_local_search_stops_at_once_with_the_sequence_intact():
-    room, sequence = room_of([[3, 1], [1, 3], [2, 2]]), sequence_of([0, 1, 2], 3)
-    stop = np.ones(1, np.int64)
-    _local_search(addresses(room), np.int16(0), sequence, 3, 0, 3, state(), stop)
-    assert sequence[:3].tolist() == [0, 1, 2]
-
-
 def test_the_narrowest_type_never_overflows():
     """Three jobs taken out and one that is tried, on top of the makespan, fit."""
     times = np.array([[5, 7], [1, 2]], np.int32)  # totals 6 and 9
@@ -233,25 +196,3 @@ def test_the_longest_times_of_all_are_searched_without_overflow():
     )
     assert value == tiny.evaluate(sequence[:3].tolist())
     assert value == oracle.best_orders(tiny.times)[0]
-
-
-@pytest.mark.parametrize("limit", [1, 2, 7, 1000])
-def test_random_numbers_are_below_their_limit_and_spread(limit):
-    rng = state(12345)
-    values = [_below(rng, limit) for _ in range(4000)]
-    assert min(values) >= 0
-    assert max(values) < limit
-    assert abs(np.mean(values) - (limit - 1) / 2) < 0.05 * limit
-    if limit <= 7:
-        assert set(values) == set(range(limit))
-
-
-def test_shuffle_reaches_every_order():
-    rng = state(7)
-    orders = set()
-    for _ in range(200):
-        values = np.arange(4)
-        _shuffle(values, 3, rng)
-        assert values[3] == 3
-        orders.add(tuple(values[:3].tolist()))
-    assert len(orders) == 6

@@ -8,18 +8,9 @@ from hypothesis import strategies as st
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import first_incumbent
-from dpbb.flowshop.heuristics.plain import (
-    added_idle_time,
-    after,
-    heads_and_tails,
-    insertion,
-    johnson,
-    neh,
-    palmer,
-    plain_search,
-)
+from dpbb.flowshop.heuristics.plain import insertion, johnson, neh, palmer, plain_search
 from dpbb.flowshop.heuristics.search import Search
-from dpbb.flowshop.makespan import append_job, completion_times
+from dpbb.flowshop.makespan import completion_times
 from dpbb.problem import StartSearch
 from tests import oracle
 
@@ -50,28 +41,6 @@ def test_makespans_of_all_positions_are_those_of_the_naive_loop(case):
         order = [*jobs[:position], job]
         ends = completion_times(np.array(tiny.times, np.int64), order)
         assert tried.ends[:, position].tolist() == ends[-1].tolist()
-
-
-@given(sequences())
-def test_heads_are_ends_and_tails_are_heads_in_reverse(case):
-    tiny, jobs, _ = case
-    times = np.array(tiny.times, np.int64)
-    head, tail = heads_and_tails(kernel(tiny), np.array(jobs, np.intp))
-    assert not head[:, 0].any()
-    assert not tail[:, -1].any()
-    ends = completion_times(times, jobs)
-    assert head[:, 1:].T.tolist() == ends.tolist()
-    starts = completion_times(times[:, ::-1], jobs[::-1])
-    assert tail[::-1, :-1].T[::-1].tolist() == starts.tolist()
-
-
-def test_fronts_are_those_of_the_definition():
-    rng = np.random.default_rng(1)
-    fronts, jobs = rng.integers(0, 50, (2, 4, 6)).astype(np.int32)
-    expected = append_job(fronts.T.astype(np.int64), jobs.T.astype(np.int64))
-    assert after(fronts, jobs).T.tolist() == expected.tolist()
-    one = append_job(fronts.T.astype(np.int64), jobs[:, 0].astype(np.int64))
-    assert after(fronts, jobs[:, :1]).T.tolist() == one.tolist()
 
 
 @settings(max_examples=20)
@@ -145,55 +114,6 @@ def test_neh_is_within_its_usual_distance_of_the_optimum():
         gaps.append(value / instance.best_known.upper_bound - 1)
     assert min(gaps) >= 0
     assert np.mean(gaps) < 0.05
-
-
-def test_neh_keeps_a_better_start():
-    instance = taillard_instance("ta001")
-    start = neh(search(instance))
-    assert neh(search(instance), start) is start
-
-
-def idle_up_to(times, order, last):
-    """Idle time on all machines but the first before the job at position ``last``."""
-    ends = [0] * len(times[0])
-    idle = 0
-    for position, job in enumerate(order[: last + 1]):
-        end = 0
-        for machine, duration in enumerate(times[job]):
-            start = max(end, ends[machine])
-            if machine and position:
-                idle += start - ends[machine]
-            end = start + duration
-            ends[machine] = end
-    return idle
-
-
-def test_added_idle_time_at_the_end_is_that_of_the_schedule():
-    times = np.random.default_rng(3).integers(1, 30, (6, 4))
-    order = [4, 0, 3, 5, 1]
-    kernel = np.ascontiguousarray(times.T, np.int32)
-    tried = insertion(kernel, np.array(order), 2)
-    added = added_idle_time(kernel, np.array(order), 2, tried, np.array([5]))
-    rows = times.tolist()
-    assert added[0] == idle_up_to(rows, [*order, 2], 5) - idle_up_to(rows, order, 4)
-
-
-def test_added_idle_time_between_jobs_is_the_estimate_of_the_source():
-    """The formula of the paper, written out machine by machine."""
-    times = np.random.default_rng(4).integers(1, 30, (6, 4))
-    order, job = [4, 0, 3, 5, 1], 2
-    kernel = np.ascontiguousarray(times.T, np.int32)
-    tried = insertion(kernel, np.array(order), job)
-    positions = np.array([0, 2, 4])
-    added = added_idle_time(kernel, np.array(order), job, tried, positions)
-    for position, value in zip(positions, added, strict=True):
-        f, e = tried.ends[:, position], tried.head[:, position + 1]
-        after = times[order[position]]
-        pushed, total = f[0] + after[0], 0
-        for i in range(1, 4):
-            total += f[i] - e[i] + after[i] - times[job, i] + max(0, pushed - f[i])
-            pushed = max(pushed, f[i]) + after[i]
-        assert value == total
 
 
 def test_ties_broken_by_idle_time_are_better_than_the_first(monkeypatch):

@@ -1,48 +1,16 @@
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, heuristics
 from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
-from dpbb.flowshop.heuristics.search import Method, Search, machine_times, random_state
+from dpbb.flowshop.heuristics.search import Method
 from dpbb.options import Heuristics, SolveOptions
-from dpbb.problem import Incumbent, StartSearch
+from dpbb.problem import StartSearch
 from dpbb.solving.arguments import check_fit
 from tests.oracle import TinyFlowShop
-
-SHOP = FlowShopInstance("shop", np.array([[3, 2], [1, 4], [2, 2]]))
-
-
-def test_random_streams_differ_and_repeat():
-    states = [random_state(seed, stream)[0] for seed in (0, 1) for stream in (0, 1)]
-    assert len(set(states)) == 4
-    assert all(states)
-    assert random_state(1, 1)[0] == states[3]
-
-
-def test_times_of_kernels_are_machine_by_job():
-    times = machine_times(Search(SHOP, 0))
-    assert times.dtype == np.int32
-    assert times.flags.c_contiguous
-    assert times.tolist() == [[3, 1, 2], [2, 4, 2]]
-
-
-def test_a_search_is_over_at_its_deadline_or_when_asked_to():
-    assert not Search(SHOP, 0).over
-    assert Search(SHOP, 0, deadline=time.monotonic()).over
-    assert Search(SHOP, 0, should_stop=lambda: True).over
-
-
-def test_the_latest_incumbent_is_ones_own_unless_there_is_a_better_one():
-    own, better = (Incumbent(value, np.arange(3), "x") for value in (9, 8))
-    for elsewhere in (None, lambda: None):
-        assert Search(SHOP, 0, elsewhere=elsewhere).latest(own) is own
-    assert Search(SHOP, 0, elsewhere=lambda: better).latest(own) is better
-    assert Search(SHOP, 0, elsewhere=lambda: own).latest(better) is better
 
 
 def test_the_option_takes_every_row_and_two_choices_more(monkeypatch):
@@ -71,23 +39,6 @@ def test_every_row_leads_to_a_heuristic(name):
         shop, StartSearch(method=name, time_limit_s=0.05, lower_bound=0)
     )
     assert sorted(found.permutation.tolist()) == list(range(6))
-
-
-def test_a_row_is_enough(monkeypatch):
-    """What runs after NEH is what the table says."""
-    called = []
-
-    def greedy(search, start=None):
-        called.append(search.deadline)
-        return start
-
-    monkeypatch.setattr(heuristics, "own_greedy", greedy, raising=False)
-    row = Method("dpbb.flowshop.heuristics:own_greedy")
-    monkeypatch.setitem(HEURISTICS, "ig", row)
-    times = np.random.default_rng(0).integers(1, 30, (10, 8))
-    shop = FlowShopInstance("shop", times)  # NEH does not reach the root's LB1
-    first_incumbent(shop, StartSearch(method="ig", time_limit_s=0.05))
-    assert len(called) == 1
 
 
 def test_a_device_takes_the_function_of_a_row_for_it(monkeypatch):

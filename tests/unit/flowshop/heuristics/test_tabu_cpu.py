@@ -6,13 +6,8 @@ import json
 import numpy as np
 
 from dpbb import FlowShopInstance
-from dpbb.flowshop.heuristics.tabu import cpu
-from dpbb.flowshop.heuristics.tabu.search import (
-    make_rules,
-    make_searches,
-    make_starts,
-    run,
-)
+from dpbb.flowshop.heuristics import tabu_cpu
+from dpbb.flowshop.heuristics.tabu import make_searches, make_starts
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.taillard import taillard_instance
 from tests.conftest import GOLDEN
@@ -23,12 +18,11 @@ def shop(n_jobs, n_machines, seed=3, longest=20):
     return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
 
 
-def searched(instance, generations, *, threads=1, searches=1, seed=1, **changes):
-    rules = make_rules(instance, **changes)
-    starts = make_starts(instance, range(instance.n_jobs), searches, seed)
-    searches = make_searches(rules, starts, generations, "cpu", threads)
-    run(searches)
-    return searches.state
+def searched(instance, generations, *, threads=1, searches=1, **how):
+    starts = make_starts(instance, range(instance.n_jobs), searches, seed=1)
+    run = make_searches(instance, starts, generations, "cpu", threads=threads, **how)
+    run.run()
+    return run
 
 
 def neighbours(jobs):
@@ -39,30 +33,25 @@ def neighbours(jobs):
         yield i, j, tuple(other)
 
 
-def slow_search(rules, start, generations):
+def slow_search(run):
     """The same trajectory from the definition alone."""
-    parent = tuple(int(job) for job in start)
-
-    def cost(jobs):
-        return makespan(rules.times, jobs)
-
-    best, last_tabu, moves, values = cost(parent), {}, [], []
+    parent = tuple(range(run.parents.shape[1]))
+    first, last = run.kept[0], len(parent) - run.kept[1]
+    best, last_tabu, moves, values = makespan(run.times, parent), {}, [], []
     value = best
-    for g in range(1, generations + 1):
+    for g in range(1, run.generation + 1):
         chosen = None
         for t, (i, j, jobs) in enumerate(neighbours(parent)):
-            if i < rules.kept[0] or j < rules.kept[0]:
-                continue
-            if max(i, j) >= len(parent) - rules.kept[1]:
+            if i < first or j >= last:
                 continue
             key = frozenset((parent[i], parent[j]))
-            new = cost(jobs)
+            new = makespan(run.times, jobs)
             allowed = new < best or last_tabu.get(key, 0) < g
             if allowed and (chosen is None or new < chosen[0]):
                 chosen = new, t, key, jobs
         if chosen is not None:
             value, t, key, parent = chosen
-            last_tabu[key] = g + rules.tenure
+            last_tabu[key] = g + run.tenure
             best = min(best, value)
         moves.append(-1 if chosen is None else t)
         values.append(value)
@@ -73,40 +62,33 @@ def test_golden_values_and_trajectories():
     file = GOLDEN / "bounds_tabu_jobshop.json"
     for golden in json.loads(file.read_text())["tabu"]:
         instance = taillard_instance(golden["inst"])
-        rules = make_rules(instance, tenure=7)
         starts = make_starts(instance, range(20), 1, 0)
-        found = make_searches(rules, starts, 12, "cpu", 1).neighbours()
+        found = make_searches(instance, starts, 12, "cpu", threads=1).neighbours()
         assert found.tolist() == golden["f_generation0"]
-        state = searched(instance, 12, tenure=7)
-        steps = np.column_stack([state.moves[0], state.history[0, 1:]])
+        run = searched(instance, 12, tenure=7)
+        steps = np.column_stack([run.moves[0], run.history[0, 1:]])
         assert steps.tolist() == golden["trajectory_t_f"]
-        assert state.parents[0].tolist() == golden["final"]
-        assert state.values[0, 1] == golden["best"]
+        assert run.parents[0].tolist() == golden["final"]
+        assert run.values[0, 1] == golden["best"]
 
 
 def test_trajectories_are_those_of_the_definition():
     for n_jobs, n_machines, longest in [(2, 3, 9), (3, 2, 9), (7, 1, 9), (8, 4, 3)]:
         instance = shop(n_jobs, n_machines, longest=longest)
         for tenure, kept in [(0, (0, 0)), (1, (0, 0)), (6, (0, 0)), (3, (1, 1))]:
-            if sum(kept) > n_jobs:
-                continue
-            rules = make_rules(instance, tenure, kept=kept)
-            start = np.arange(n_jobs, dtype=np.int32)[None]
-            searches = make_searches(rules, start, 12, "cpu", 1)
-            run(searches)
-            state = searches.state
-            moves, values, parent, best = slow_search(rules, start[0], 12)
-            assert state.moves[0].tolist() == moves
-            assert state.history[0, 1:].tolist() == values
-            assert state.parents[0].tolist() == list(parent)
-            assert state.values[0].tolist() == [values[-1], best]
-            assert makespan(instance.times, state.bests[0]) == best
+            run = searched(instance, 12, tenure=tenure, kept=kept)
+            moves, values, parent, best = slow_search(run)
+            assert run.moves[0].tolist() == moves
+            assert run.history[0, 1:].tolist() == values
+            assert run.parents[0].tolist() == list(parent)
+            assert run.values[0].tolist() == [values[-1], best]
+            assert makespan(instance.times, run.bests[0]) == best
 
 
 def test_threads_and_parts_change_nothing(monkeypatch):
     instance = shop(40, 5)
     one = searched(instance, 10)
-    monkeypatch.setattr(cpu, "PART_OPERATIONS", 0)
+    monkeypatch.setattr(tabu_cpu, "PART_OPERATIONS", 0)
     many = searched(instance, 10, threads=3, searches=4)
     assert many.moves[0].tolist() == one.moves[0].tolist()
     assert len({tuple(row) for row in many.moves.tolist()}) == 4

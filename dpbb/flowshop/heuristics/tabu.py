@@ -1,4 +1,4 @@
-"""Tabu searches: what is given, checked; the loop; what was found.
+"""Tabu search over exchanges of two jobs, by itself and as a heuristic.
 
 Source: the swap neighbourhood with shared columns of "Avoiding duplicated computation
 to improve the performance of PFSP on CUDA GPUs", against the baseline of Czapinski and
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.heuristics.tabu.cpu import CpuSearches
-from dpbb.flowshop.heuristics.tabu.gpu import GpuSearches
-from dpbb.flowshop.heuristics.tabu.state import Rules, Searches, Sharing, State
+from dpbb.flowshop.heuristics.tabu_cpu import CpuSearches, Searches
+from dpbb.flowshop.heuristics.tabu_gpu import GpuSearches
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.makespan import makespans
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
-from dpbb.options.kinds import member, whole
+from dpbb.options.kinds import one_of, whole
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
 
-DEVICES = ("auto", "cpu", "gpu")
 MOST_GENERATIONS = 10**9
 """With a tenure they are counted in 32 bits."""
 
@@ -80,91 +79,143 @@ class TabuResult:
         return self.neighbours / max(self.seconds, 1e-9)
 
 
-def run_searches(
-    rules: Rules,
-    starts: NDArray[np.int32],
-    generations: int,
+def tabu_search(
+    instance: Any,  # whatever names an instance
+    start: Any = None,
+    *,
+    generations: int = 1000,
+    tenure: int | None = None,
+    searches: int = 1,
+    seed: int = 0,
     device: str = "auto",
     threads: int | None = None,
 ) -> TabuResult:
-    """Run searches here and return what they have found."""
-    where = choose_device(device)
-    searches = make_searches(rules, starts, generations, where, threads)
-    state = searches.state
+    """Improve a schedule by tabu search over exchanges of two jobs.
+
+    Parameters
+    ----------
+    instance
+        An instance of a flow shop, or what ``dpbb.read_instance`` reads.
+    start
+        A permutation, or one for each search; default: that of NEH. Where there are
+        fewer than ``searches``, further ones are the last with some random swaps.
+    generations
+        Moves of every search.
+    tenure
+        Generations for which the same two jobs are not exchanged; default: a quarter of
+        the jobs, at least 7.
+    searches
+        How many, side by side.
+    seed
+        Of the random swaps of further starts.
+    device
+        ``"cpu"``, ``"gpu"``, or ``"auto"``: a GPU if there is one. Same trajectories.
+    threads
+        Of the CPU, a search each; default: all physical cores.
+
+    Raises
+    ------
+    InstanceError, OptionError
+        Bad input; says what was expected and what came.
+    EngineUnavailable
+        ``device="gpu"`` without one.
+
+    Examples
+    --------
+    >>> import dpbb
+    >>> dpbb.tabu_search([[3, 2], [1, 4], [2, 2]], generations=5, device="cpu").value
+    9
+    """
+    shop = read_instance(instance)
+    if tenure is not None:
+        whole(0, MOST_TENURE).check(tenure, "tenure")
+    whole(0, MOST_GENERATIONS).check(generations, "generations")
+    whole(1).check(searches, "searches")
+    whole(0).check(seed, "seed")
+    if threads is not None:
+        whole(1).check(threads, "threads")
+    where = _chosen(device)
+    starts = make_starts(shop, start, searches, seed)
+    run = make_searches(
+        shop, starts, generations, where, tenure=tenure, threads=threads
+    )
     began = time.perf_counter()
-    run(searches)
+    run.run()
     seconds = time.perf_counter() - began
-    values = rules.makespans(state.bests)  # no kernel's word is taken
+    # no kernel's word is taken
+    values = makespans(shop.times, run.bests.astype(np.intp))
     search = int(values.argmin())
     return TabuResult(
-        state.bests[search].astype(np.int64),
+        run.bests[search].astype(np.int64),
         int(values[search]),
-        state.history,
-        state.moves,
+        run.history,
+        run.moves,
         search,
-        rules.tenure,
-        rules.n_neighbours * generations * len(starts),
+        run.tenure,
+        run.n_neighbours * generations * searches,
         seconds,
         where,
     )
 
 
-def run(
-    searches: Searches,
-    over: Callable[[], bool] = lambda: False,
-    on_part: Callable[[], None] = lambda: None,
-) -> None:
-    """Advance searches until all generations of their state are done, or ``over``.
+def swap_makespans(
+    instance: Any,  # whatever names an instance
+    permutation: Any,
+    *,
+    device: str = "cpu",
+) -> NDArray[np.int32]:
+    """Return the makespans after every exchange of two jobs.
 
-    ``on_part`` is called whenever some generations are done.
+    Parameters
+    ----------
+    instance
+        A ``FlowShopInstance``, or what ``dpbb.read_instance`` reads.
+    permutation
+        All jobs, in the order of processing.
+    device
+        ``"cpu"``, ``"gpu"`` or ``"auto"``.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_jobs * (n_jobs - 1) // 2,)
+        Of the positions i < j row by row: (0, 1), (0, 2), ..., (n - 2, n - 1).
+
+    Raises
+    ------
+    InstanceError, OptionError, EngineUnavailable
+        As ``dpbb.tabu_search``.
     """
-    state = searches.state
-    generations = state.moves.shape[1]
-    while state.generation < generations and not over():
-        searches.advance(min(generations, state.generation + searches.part))
-        on_part()
+    shop = read_instance(instance)
+    starts = make_starts(shop, permutation, 1, 0)
+    searches = make_searches(shop, starts, 1, _chosen(device), threads=1)
+    return searches.neighbours().astype(np.int32)
 
 
-def make_searches(
-    rules: Rules,
-    starts: NDArray[np.int32],
-    generations: int,
-    device: str,
-    threads: int | None = None,
-) -> Searches:
-    """Return searches that are ready to run; compilation is over."""
-    state = State.of(rules, starts, generations)
-    if device == "gpu":
-        return GpuSearches(rules, state)
-    load_cpu()
-    return CpuSearches(rules, state, threads or physical_cores())
-
-
-def load_cpu() -> None:
-    """Load or compile what runs on cores, so that it takes no time from a search."""
-    rules = make_rules(FlowShopInstance("load", np.eye(2, dtype=int)))
-    CpuSearches(rules, State.of(rules, np.array([[0, 1]], np.int32), 1)).advance(1)
-
-
-def choose_device(device: str) -> str:
+def _chosen(device: str) -> str:
     """Return ``"gpu"`` or ``"cpu"``."""
+    one_of("auto", "cpu", "gpu").check(device, "device")
     if device == "gpu":
         require_gpu()
     return "gpu" if device != "cpu" and has_gpu() else "cpu"
 
 
-def make_rules(
+def make_searches(
     shop: FlowShopInstance,
+    starts: NDArray[np.int32],
+    generations: int,
+    device: str,
+    *,
     tenure: int | None = None,
-    sharing: str | None = None,
     kept: tuple[int, int] = (0, 0),
-) -> Rules:
-    """Return the rules of a search; refuses a value that is not allowed."""
-    share = None if sharing is None else member(Sharing, sharing, "sharing")
-    if tenure is None:
-        tenure = max(7, shop.n_jobs // 4)
-    whole(0, MOST_TENURE).check(tenure, "tenure")
-    return Rules(shop.times, share, int(tenure), kept)
+    threads: int | None = None,
+) -> Searches:
+    """Return searches that are ready to run; compilation is over."""
+    tenure = max(7, shop.n_jobs // 4) if tenure is None else tenure
+    how = shop.times, starts, generations, tenure, kept
+    if device == "gpu":
+        return GpuSearches(*how)
+    _load_cpu()
+    return CpuSearches(threads or physical_cores(), *how)
 
 
 def make_starts(
@@ -174,9 +225,10 @@ def make_starts(
     if start is None:
         given = [neh(Search(shop, lower_bound=0)).permutation]
     else:
-        given = list(start) if _are_several(start) else [start]
+        several = hasattr(start, "__len__") and any(np.ndim(one) for one in start)
         given = [
-            np.array(check_permutation(one, "start", shop.n_jobs)) for one in given
+            np.array(check_permutation(one, "start", shop.n_jobs))
+            for one in (start if several else [start])
         ]
     if not 1 <= len(given) <= searches:
         raise OptionError(
@@ -189,25 +241,17 @@ def make_starts(
         jobs[:] = given[min(row, len(given) - 1)]
         if row >= len(given):
             some = max(1, int(STARTS_SWAPS * shop.n_jobs))
-            swap_some(rng, jobs, 0, shop.n_jobs, some)
+            _swap_some(rng, jobs, 0, shop.n_jobs, some)
     return starts
 
 
-def swap_some(
+def _swap_some(
     rng: np.random.Generator, jobs: NDArray[np.int32], first: int, last: int, count: int
 ) -> None:
     """Exchange some jobs of the positions from ``first`` to ``last`` - 1, in place."""
     for _ in range(count):
         pair = rng.integers(first, last, size=2)
         jobs[pair] = jobs[pair[::-1]]
-
-
-def _are_several(start: object) -> bool:
-    """Whether these are permutations, and not one."""
-    try:
-        return np.ndim(start) == 2  # type: ignore[arg-type]
-    except ValueError:  # rows of different lengths
-        return True
 
 
 ROUND = 200
@@ -231,7 +275,6 @@ def tabu(
     first, last = search.kept[0], search.instance.n_jobs - search.kept[1]
     if last - first < 2:
         return incumbent
-    rules = make_rules(search.instance, kept=search.kept)
     rng = np.random.default_rng(search.seed)
     left = math.inf if search.iterations is None else search.iterations
     count = GPU_SEARCHES if device == "gpu" else max(1, search.threads)
@@ -243,18 +286,24 @@ def tabu(
     while left > 0 and not over():
         starts = np.tile(incumbent.permutation.astype(np.int32), (count, 1))
         for jobs in starts[alone:]:
-            swap_some(rng, jobs, first, last, KICK)
+            _swap_some(rng, jobs, first, last, KICK)
         alone = 0
-        generations = int(min(ROUND, left))
-        searches = make_searches(rules, starts, generations, device, search.threads)
+        searches = make_searches(
+            search.instance,
+            starts,
+            int(min(ROUND, left)),
+            device,
+            kept=search.kept,
+            threads=search.threads,
+        )
 
-        def take(state: State = searches.state) -> None:
+        def take(searches: Searches = searches) -> None:
             nonlocal incumbent
-            best = state.bests[state.values[:, 1].argmin()]
+            best = searches.bests[searches.values[:, 1].argmin()]
             incumbent = improve(search, incumbent, best, "tabu")
 
-        run(searches, over, take)
-        left -= searches.state.generation
+        searches.run(over, take)
+        left -= searches.generation
     return incumbent
 
 
@@ -265,4 +314,9 @@ def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
 
 def load(_search: Search, _start: Incumbent) -> None:
     """Load or compile what runs on cores, so that it takes no time from a search."""
-    load_cpu()
+    _load_cpu()
+
+
+def _load_cpu() -> None:
+    shop, starts = np.eye(2, dtype=np.int64), np.array([[0, 1]], np.int32)
+    CpuSearches(1, shop, starts, 1, 7).advance(1)

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.flowshop.heuristics.tabu.gpu import SOURCE, Rows, sharing_of
-from dpbb.flowshop.heuristics.tabu.search import make_rules
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.heuristics.tabu_gpu import SOURCE, Rows
 from dpbb.flowshop.taillard import generate
 from dpbb.kernels.nvrtc import translation_unit
 from tests.unit.engines.gpu.compiling import compile_unit
@@ -31,25 +29,8 @@ def test_cells_are_sums_behind_and_before_a_machine(scale):
 
 @pytest.mark.parametrize("wide", [0, 1])
 def test_kernels_compile(wide):
-    for sharing in range(3):
-        defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing}
+    for shared in range(2):
+        defines = {"N_MACHINES": 41, "WIDE": wide, "SHARED": shared}
         defines |= {"BLOCK": 512, "STEPS_SHARED": 1}
         text, options = translation_unit([SOURCE], defines)
         compile_unit(text, [*options, "--gpu-architecture=compute_90"])
-
-
-@pytest.mark.parametrize(
-    ("searches", "n_machines", "n_jobs", "pays"),
-    [(1, 30, 500, False), (1, 30, 650, True), (264, 15, 100, True), (1, 2, 3, False)],
-)
-def test_columns_are_shared_where_that_was_measured_to_pay(
-    searches, n_machines, n_jobs, pays
-):
-    """But only where nobody says what to share."""
-    shop = FlowShopInstance("shop", np.ones((n_jobs, n_machines), np.int64))
-
-    def shared(**changes):
-        return sharing_of(make_rules(shop, **changes), searches)
-
-    assert shared() == ("both" if pays else "none")
-    assert shared(sharing="both") == "both"

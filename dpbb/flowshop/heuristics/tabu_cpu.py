@@ -1,4 +1,4 @@
-"""Tabu search on CPU cores: the same trajectories as on a GPU, bit for bit.
+"""Tabu searches, so far, and on cores: the same trajectories as on a GPU, bit for bit.
 
 All swaps of one first position go through the jobs between together: columns are
 machine by neighbour, so that loops over neighbours become vector instructions.
@@ -6,19 +6,98 @@ machine by neighbour, so that loops over neighbours become vector instructions.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.tabu.state import Rules, State
+from dpbb.flowshop.makespan import makespans
 from dpbb.kernels.compiling import entry, helper
+from dpbb.kernels.cores import in_parts
 
 Array = NDArray[Any]
 
 PART_OPERATIONS = 5e6
 """Of one search between two looks at the limits: some milliseconds."""
+
+
+class Searches:
+    """Some searches of one shop, side by side, so far.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (n_jobs, n_machines)
+    starts : ndarray of int32, shape (searches, n_jobs)
+    generations
+        How many there will be.
+    tenure
+        Generations for which two jobs are not moved against each other.
+    kept
+        Positions at the front and at the back that stay as they are.
+
+    Attributes
+    ----------
+    parents, bests : ndarray of int32, shape (searches, n_jobs)
+    values : ndarray of int64, shape (searches, 2)
+        Of the parent and of the best.
+    history : ndarray of int64, shape (searches, generations + 1)
+        Values of the parents, the start first.
+    moves : ndarray of int32, shape (searches, generations)
+        Index of the neighbour that became the parent; -1: all were tabu.
+    generation
+        How many are done.
+    part
+        How many go together between two looks at the limits.
+    """
+
+    part: int
+
+    def __init__(
+        self,
+        times: NDArray[np.int64],
+        starts: NDArray[np.int32],
+        generations: int,
+        tenure: int,
+        kept: tuple[int, int] = (0, 0),
+    ) -> None:
+        n_jobs, n_machines = times.shape
+        self.times, self.tenure, self.kept = times, tenure, kept
+        self.n_neighbours = n_jobs * (n_jobs - 1) // 2
+        self.operations = float(n_jobs) ** 3 / 6 * n_machines
+        """Of one generation of one search, about."""
+        self.parents, self.bests = starts.copy(), starts.copy()
+        values = makespans(times, starts.astype(np.intp))
+        self.values = np.repeat(values[:, None], 2, axis=1)
+        self.history = np.zeros((len(starts), generations + 1), np.int64)
+        self.history[:, 0] = values
+        self.moves = np.full((len(starts), generations), -1, np.int32)
+        self.generation = 0
+
+    def run(
+        self,
+        over: Callable[[], bool] = lambda: False,
+        on_part: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Make the moves of all generations, or until ``over``.
+
+        ``on_part`` is called whenever some generations are done.
+        """
+        generations = self.moves.shape[1]
+        while self.generation < generations and not over():
+            self.advance(min(generations, self.generation + self.part))
+            on_part()
+
+    def advance(self, last: int) -> None:
+        """Make the moves of all generations up to ``last``, counted from 1."""
+        raise NotImplementedError
+
+    def neighbours(self) -> NDArray[np.int64]:
+        """Return the makespans of all neighbours of the first parent.
+
+        Searches on a GPU advance by a generation.
+        """
+        raise NotImplementedError
 
 
 @helper
@@ -103,7 +182,7 @@ def advance(
 ) -> None:
     """Make the moves of the generations from ``begin`` to ``end`` of one search.
 
-    ``jobs``, ``best``, ``costs``, ``history``, ``moves``: its rows of a ``State``.
+    ``jobs``, ``best``, ``costs``, ``history``, ``moves``: its rows of ``Searches``.
     """
     n_machines, n_jobs = times.shape
     first, last = kept[0], n_jobs - kept[1]
@@ -147,37 +226,33 @@ def all_swaps(times: Array, jobs: Array) -> Array:
     return found
 
 
-class CpuSearches:
-    """Searches on the cores of this machine, a thread each; see ``Searches``."""
+class CpuSearches(Searches):
+    """Searches on the cores of this machine, a thread each.
 
-    def __init__(self, rules: Rules, state: State, threads: int = 1) -> None:
-        self.state = state
-        self.part = max(1, int(PART_OPERATIONS / rules.operations))
-        self._how = rules.kept, rules.tenure
+    ``threads``, and the other parameters of ``Searches``.
+    """
+
+    def __init__(self, threads: int, *how: Any, **more: Any) -> None:
+        super().__init__(*how, **more)
+        self.part = max(1, int(PART_OPERATIONS / self.operations))
         self._threads = threads
-        self._times = np.ascontiguousarray(rules.times.T, dtype=np.int32)
-        n_searches, n_jobs = state.parents.shape
+        self._machine_times = np.ascontiguousarray(self.times.T, dtype=np.int32)
+        n_searches, n_jobs = self.parents.shape
         self._expiry = np.zeros((n_searches, n_jobs, n_jobs), np.int32)
 
     def advance(self, last: int) -> None:
         """See ``Searches``."""
-        state, begin = self.state, self.state.generation + 1
-        arrays: list[Array] = [self._expiry, state.parents, state.bests, state.values]
-        arrays += [state.history, state.moves]
+        how = self._machine_times, self.kept, self.tenure, self.generation + 1, last
+        arrays: list[Array] = [self._expiry, self.parents, self.bests, self.values]
+        arrays += [self.history, self.moves]
 
-        def one(row: int) -> None:
-            rows = [array[row] for array in arrays]
-            advance(self._times, *self._how, begin, last, *rows)
+        def part(first: int, end: int) -> None:
+            for row in range(first, end):
+                advance(*how, *(array[row] for array in arrays))
 
-        searches = range(len(state.parents))
-        if len(searches) == 1 or self._threads == 1:
-            for row in searches:
-                one(row)
-        else:
-            with ThreadPoolExecutor(self._threads, "dpbb-tabu") as pool:
-                list(pool.map(one, searches))
-        state.generation = last
+        in_parts(part, len(self.parents), 1, self._threads)
+        self.generation = last
 
     def neighbours(self) -> Array:
         """See ``Searches``."""
-        return all_swaps(self._times, self.state.parents[0])
+        return all_swaps(self._machine_times, self.parents[0])

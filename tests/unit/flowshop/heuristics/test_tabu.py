@@ -1,13 +1,17 @@
-"""``dpbb.tabu_search`` and ``dpbb.neighbourhood``: results, and what is refused."""
+"""Tabu search by itself: results, and what is refused; and as a heuristic."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
 
 import dpbb
 from dpbb.errors import InstanceError, OptionError
+from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.heuristics.tabu import tabu
 from dpbb.flowshop.makespan import makespan
+from dpbb.flowshop.taillard import taillard_instance
 
 TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
 
@@ -63,7 +67,6 @@ def test_one_job_has_no_neighbours():
         ({"tenure": 2**31}, "tenure: expected .* 0 to 1000000, got 2147483648"),
         ({"generations": 10**10}, "generations: expected .* 0 to 1000000000, got"),
         ({"threads": True}, "threads: expected a whole number >= 1, got True"),
-        ({"sharing": "all"}, "sharing: expected one of none, prefix, both, got 'all'"),
         ({"device": "tpu"}, "device: expected one of auto, cpu, gpu, got"),
         ({"start": [0, 1, 1, 2]}, "start: expected every job once, got job 1 again"),
         ({"start": [[0, 1, 2, 3], [1, 0]]}, "start: expected 4 jobs, got 2"),
@@ -91,3 +94,51 @@ def test_all_neighbours():
     found = dpbb.neighbourhood.swap_makespans(TIMES, jobs)
     assert found.dtype == np.int32
     assert found.tolist() == swaps
+
+
+SHOP = taillard_instance("ta001")
+HARD = taillard_instance("ta021")
+
+
+def start_at(jobs):
+    return improve(Search(SHOP, 0), None, jobs, "initial")
+
+
+def test_it_improves_and_says_so():
+    seen = []
+    search = Search(SHOP, 0, iterations=60, on_improvement=seen.append)
+    found = tabu(search, start_at(range(20)))
+    assert found.value < 1300
+    assert found is seen[-1]
+    assert [one.value for one in seen] == sorted({o.value for o in seen}, reverse=True)
+    assert {one.source for one in seen} == {"tabu"}
+
+
+def test_seed_and_iterations_repeat_a_run():
+    def run(seed):
+        found = tabu(Search(HARD, 0, seed=seed, iterations=600))
+        return found.permutation.tolist()
+
+    assert run(3) == run(3)
+    assert len({tuple(run(seed)) for seed in range(5)}) > 1
+
+
+@pytest.mark.parametrize("kept", [(4, 5), (0, 18), (10, 9), (20, 0)])
+def test_sides_are_kept(kept):
+    start = start_at(np.random.default_rng(1).permutation(20))
+    found = tabu(Search(SHOP, 0, iterations=250, kept=kept), start)
+    first, last = kept[0], 20 - kept[1]
+    assert found.permutation[:first].tolist() == start.permutation[:first].tolist()
+    assert found.permutation[last:].tolist() == start.permutation[last:].tolist()
+    assert found.value < start.value or kept != (4, 5)
+
+
+def test_limits_end_it():
+    found = tabu(Search(SHOP, 1400), start_at(range(20)))  # the bound
+    assert found.proved
+    assert found.value <= 1400
+    begun = time.monotonic()
+    tabu(Search(SHOP, 0, deadline=begun + 0.1, threads=2))
+    calls = []
+    tabu(Search(SHOP, 0, should_stop=lambda: calls.append(1) or len(calls) > 5))
+    assert 5 < len(calls) < 20

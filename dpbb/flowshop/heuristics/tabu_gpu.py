@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.heuristics.tabu.state import Rules, Sharing, State
+from dpbb.flowshop.heuristics.tabu_cpu import Searches
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
-SOURCE = Path(__file__).parent / "cuda" / "swaps.cu"
+SOURCE = Path(__file__).with_name("tabu.cu")
 DEVICE = 0
 LANES = 32
 TILE_SIDE = 8
@@ -40,11 +40,11 @@ ARRAYS = (
     *("times", "rows", "parents", "bests", "values", "expiry", "history", "moves"),
     *("steps", "heads", "tails", "minima", "counters", "neighbours"),
 )
-"""Arguments of the kernel in their order, after numbers; see ``search.cuh``."""
+"""Arguments of the kernel in their order, after numbers; see ``tabu.cu``."""
 
 
 class Rows:
-    """The times of an instance as the kernels read them; see ``columns.cuh``.
+    """The times of an instance as the kernels read them; see ``tabu_columns.cuh``.
 
     A single machine gets a second one without times, which changes nothing.
 
@@ -59,7 +59,11 @@ class Rows:
         self.times = np.ascontiguousarray(times, np.int32)
         self.width = -(-n_cells // 4) * 4
         bias = int(times.sum(axis=1).max())
-        self.wide = _longest_column(times) + bias > 0xFFFF
+        # a path visits every job, and enters every machine but the first once: no
+        # completion time behind the end of machine 0 is longer than
+        behind = times[:, 1:].max(axis=0).sum()
+        longest = (times.max(axis=1) - times[:, 0]).sum() + behind
+        self.wide = int(longest) + bias > 0xFFFF
         self.bias = 0 if self.wide else bias * 0x10001
         cells = np.zeros((n_jobs + 1, self.width, 2), np.int32)
         ends = np.cumsum(times, axis=1)
@@ -71,32 +75,12 @@ class Rows:
         self.cells = cells.view(np.uint32) if self.wide else cells
 
 
-def _longest_column(times: NDArray[np.int64]) -> int:
-    """Return what no completion time behind the end of machine 0 exceeds.
-
-    A path visits every job, and enters every machine but the first once.
-    """
-    path = (times.max(axis=1) - times[:, 0]).sum() + times[:, 1:].max(axis=0).sum()
-    return int(path)
-
-
-def sharing_of(rules: Rules, searches: int) -> Sharing:
-    """Return what to share: all, but with few searches of a small shop nothing.
-
-    A parent's tables are a chain of dependent steps, which take longer than they save.
-    """
-    if rules.sharing is not None:
-        return rules.sharing
-    n_jobs, n_machines = rules.times.shape
-    if searches * n_jobs**2 * n_machines < SHARING_PAYS:
-        return Sharing.NONE
-    return Sharing.BOTH
-
-
-class GpuSearches:
+class GpuSearches(Searches):
     """Searches on a device, as many generations in a launch as keep limits.
 
-    See ``Searches``.
+    All columns of completion times are shared, but with few searches of a small shop
+    none: a parent's tables are a chain of dependent steps, which take longer than they
+    save.
 
     Raises
     ------
@@ -106,24 +90,26 @@ class GpuSearches:
         The device has too little memory.
     """
 
-    def __init__(self, rules: Rules, state: State) -> None:
+    def __init__(self, *how: Any, **more: Any) -> None:
+        super().__init__(*how, **more)
         self._cupy = require_gpu(DEVICE)
         self._enter()
-        self.state, self._rules = state, rules
-        n_searches, _ = self._shape = state.parents.shape
-        self._rows = Rows(rules.times)
-        part = int(LAUNCH_OPERATIONS / max(1.0, rules.operations * n_searches))
+        n_searches, n_jobs = self.parents.shape
+        self._rows = Rows(self.times)
+        part = int(LAUNCH_OPERATIONS / max(1.0, self.operations * n_searches))
         self.part = min(max(1, part), LAUNCH_GENERATIONS)
-        self._compile(sharing_of(rules, n_searches))
-        self._allocate(state)
+        side = max(1, -(-(n_jobs - sum(self.kept) - 1) // TILE_SIDE))
+        self._compile(side * (side + 1) // 2)
+        self._allocate()
 
     def _enter(self) -> None:
         """Give this thread the device's context: calls of the driver need one."""
         self._cupy.cuda.runtime.setDevice(DEVICE)
 
-    def _compile(self, sharing: Sharing) -> None:
+    def _compile(self, tiles: int) -> None:
+        """``tiles``: how many warps a generation of one search can use."""
         rows = self._rows
-        n_searches, n_jobs = self._shape
+        n_searches, n_jobs = self.parents.shape
         attributes = self._cupy.cuda.Device(DEVICE).attributes
         most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
         shared = 16 + 4 * (-(-n_jobs // 4) * 4)
@@ -136,11 +122,15 @@ class GpuSearches:
                 f"bytes of shared memory, got one that needs {shared:,}"
             )
         n_sms = int(attributes["MultiProcessorCount"])
-        block = self._usual_block(n_sms)
+        # chosen by measurements on an H200
+        warps = tiles * n_searches / n_sms
+        fits = [block for block in BLOCKS if block // LANES >= warps]
+        block = fits[0] if fits else BLOCKS[-1]
+        sharing = n_searches * n_jobs**2 * self.times.shape[1] >= SHARING_PAYS
         defines = {
             "N_MACHINES": rows.n_machines,
             "WIDE": int(rows.wide),
-            "SHARING": list(Sharing).index(sharing),
+            "SHARED": int(sharing),
             "BLOCK": block,
             "STEPS_SHARED": int(in_shared),
         }
@@ -153,26 +143,13 @@ class GpuSearches:
             )
         blocks = max(1, int(fit)) * n_sms
         self._kernel, self._block, self._shared = kernel, block, shared
-        warps = block // LANES
-        useful = -(-self._tiles() // warps)  # more blocks have nothing to do
+        useful = -(-tiles // (block // LANES))  # more blocks have nothing to do
         self._group = max(1, min(blocks // min(n_searches, blocks), useful))
         self._groups = min(n_searches, blocks // self._group)
 
-    def _usual_block(self, n_sms: int) -> int:
-        """Return threads of a block; chosen by measurements on an H200."""
-        warps = self._tiles() * self._shape[0] / n_sms
-        fits = [block for block in BLOCKS if block // LANES >= warps]
-        return fits[0] if fits else BLOCKS[-1]
-
-    def _tiles(self) -> int:
-        """Return how many warps a generation of one search can use."""
-        width = int(self._shape[1]) - sum(self._rules.kept)
-        side = max(1, -(-(width - 1) // TILE_SIDE))
-        return side * (side + 1) // 2
-
-    def _allocate(self, state: State) -> None:
-        cupy, rows, rules = self._cupy, self._rows, self._rules
-        n_searches, n_jobs = self._shape
+    def _allocate(self) -> None:
+        cupy, rows = self._cupy, self._rows
+        n_searches, n_jobs = self.parents.shape
         groups = self._groups
         length = -(-n_jobs // BATCH) * BATCH
         shapes: dict[str, tuple[tuple[int, ...], type]] = {
@@ -185,7 +162,7 @@ class GpuSearches:
             "tails": ((groups, rows.n_machines, length), np.uint32),
             "minima": ((groups, SLOTS), np.uint64),
             "counters": ((groups, 1 + SLOTS), np.uint32),
-            "neighbours": ((max(1, rules.n_neighbours),), np.uint32),
+            "neighbours": ((max(1, self.n_neighbours),), np.uint32),
         }
         needed = sum(
             int(np.prod(shape)) * np.dtype(kind).itemsize
@@ -206,34 +183,32 @@ class GpuSearches:
             self._arrays["times"] = cupy.asarray(rows.times)
             self._arrays["rows"] = cupy.asarray(rows.cells)
             for name in ("parents", "bests", "values"):
-                self._arrays[name].set(getattr(state, name).astype(np.uint32))
+                self._arrays[name].set(getattr(self, name).astype(np.uint32))
 
     def neighbours(self) -> NDArray[np.int64]:
         """See ``Searches``."""
-        self.advance(self.state.generation + 1, with_neighbours=True)
+        self.advance(self.generation + 1, with_neighbours=True)
         found: NDArray[np.uint32] = self._arrays["neighbours"].get()
-        return found[: self._rules.n_neighbours].astype(np.int64)
+        return found[: self.n_neighbours].astype(np.int64)
 
     def advance(self, last: int, *, with_neighbours: bool = False) -> None:
         """See ``Searches``: one launch."""
-        cupy, rules, rows, state = self._cupy, self._rules, self._rows, self.state
-        n_searches, n_jobs = self._shape
-        first, end = state.generation + 1, last + 1
+        cupy, rows = self._cupy, self._rows
+        n_searches, n_jobs = self.parents.shape
+        first, end = self.generation + 1, last + 1
         self._enter()  # in the caller's thread, which may be another one
         with _alone, cupy.cuda.Device(DEVICE):
-            history = cupy.zeros((n_searches, end - first), np.uint32)
-            moves = cupy.zeros((n_searches, end - first), np.int32)
-            self._arrays["minima"].set(
-                np.full((self._groups, SLOTS), 2**64 - 1, np.uint64)
-            )
+            self._arrays["history"] = cupy.zeros((n_searches, end - first), np.uint32)
+            self._arrays["moves"] = cupy.zeros((n_searches, end - first), np.int32)
+            nothing = np.full((self._groups, SLOTS), 2**64 - 1, np.uint64)
+            self._arrays["minima"].set(nothing)
             self._arrays["counters"].set(np.zeros((self._groups, 1 + SLOTS), np.uint32))
-            arrays = self._arrays | {"history": history, "moves": moves}
-            places = {name: int(array.data.ptr) for name, array in arrays.items()}
+            places = {name: int(one.data.ptr) for name, one in self._arrays.items()}
             if not with_neighbours:
                 places["neighbours"] = 0
             numbers = [
-                *(n_jobs, rules.kept[0], n_jobs - rules.kept[1]),
-                *(n_searches, self._group, first, end, rules.tenure),
+                *(n_jobs, self.kept[0], n_jobs - self.kept[1]),
+                *(n_searches, self._group, first, end, self.tenure),
                 *(int(rows.times[:, 0].sum()), rows.bias),
             ]
             given: list[Any] = [ctypes.c_uint32(number) for number in numbers]
@@ -249,9 +224,8 @@ class GpuSearches:
                 *(self._shared, stream.ptr),
                 ctypes.addressof(addresses),
             )
-            state.history[:, first:end] = history.get()
-            state.moves[:, first - 1 : last] = moves.get()
-            state.parents[:] = self._arrays["parents"].get()
-            state.bests[:] = self._arrays["bests"].get()
-            state.values[:] = self._arrays["values"].get()
-        state.generation = last
+            self.history[:, first:end] = self._arrays["history"].get()
+            self.moves[:, first - 1 : last] = self._arrays["moves"].get()
+            for name in ("parents", "bests", "values"):
+                getattr(self, name)[:] = self._arrays[name].get()
+        self.generation = last

@@ -2,10 +2,105 @@
 //
 // A warp takes tiles of 8 first positions i by 8 distances j - i; a lane has one i and
 // two j that follow one another, so that the jobs between are the same for all and their
-// steps are read by all lanes at once. SHARING 0: every column starts empty (Czapinski
-// and Barnes); 1: at the parent's column before i; 2: and ends at the parent's tail
-// behind j. All three give the same values.
-#include "search.cuh"
+// steps are read by all lanes at once. SHARED 0: every column starts empty (Czapinski
+// and Barnes); 1: at the parent's column before i, and ends at the parent's tail behind j.
+// Both give the same values.
+//
+// A group of blocks has a search. All its blocks know the parent and the tabu list, and
+// make every move themselves, writing the same values where they write to one place. The
+// parent's tables are built by single warps; a barrier of the group is behind them, and
+// another one behind the evaluation: who is behind it knows the best move of all.
+#include "tabu_columns.cuh"
+
+constexpr u64 NO_MOVE = ~0ull;
+constexpr int SLOTS = 3;  // of minima: one is read, one is filled, one is cleared
+
+struct Arguments {
+  u32 n, first, last;         // jobs; positions that may move: first <= p < last
+  u32 n_searches, group;      // group: blocks of a search
+  u32 from, to;               // generations, from 1 on
+  u32 tenure;
+  u32 total;                  // sum of machine 0
+  u32 bias;
+  const int *times;           // [n][N_MACHINES]
+  const u32 *rows;            // [n + 1][ROW], see Rows; the last one is zero
+  u32 *parents, *bests;       // [n_searches][n]
+  u32 *values;                // [n_searches][2]: of the parent, of the best
+  u32 *expiry;                // [n_searches][n][n], by pair of jobs
+  u32 *history;               // [n_searches][generations]: of the parent
+  int *moves;                 // the same shape; -1: none
+  u32 *steps, *heads, *tails; // [groups][.], see build_table
+  u64 *minima;                // [groups][SLOTS]
+  u32 *counters;              // [groups][1 + SLOTS]: arrivals, tiles taken
+  u32 *neighbours;            // values of all neighbours of the first search, or null
+};
+
+__device__ __forceinline__ u64 minimum_of_warp(u64 value) {
+  for (int step = LANES / 2; step; step >>= 1)
+    value = min(value, __shfl_xor_sync(ALL_LANES, value, step));
+  return value;
+}
+
+// Row and place in it of the u-th entry of a triangle whose row r has r + 1 entries.
+__device__ __forceinline__ void triangle(u32 u, u32 &row, u32 &place) {
+  row = (u32)((sqrtf(8.0f * (float)u + 1.0f) - 1.0f) * 0.5f);
+  while (row * (row + 1) / 2 > u) --row;
+  while ((row + 1) * (row + 2) / 2 <= u) ++row;
+  place = u - row * (row + 1) / 2;
+}
+
+struct Group {
+  u32 *arrivals;
+  u32 size, phase;
+
+  __device__ __forceinline__ void meet() {
+    __syncthreads();
+    if (size > 1) {
+      ++phase;
+      if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(arrivals, 1u);
+        while (load_acquire(arrivals) < phase * size) __nanosleep(20);
+        __threadfence();
+      }
+      __syncthreads();
+    }
+  }
+};
+
+// The least key of all lanes of a group, where all threads of its blocks come together.
+__device__ __forceinline__ u64 least_of_group(
+    Group &group, u32 member, u64 least, u64 *block_best, u64 *minima, u32 *counters,
+    u32 turn) {
+  least = minimum_of_warp(least);
+  if (threadIdx.x % LANES == 0 && least != NO_MOVE) atomicMin(block_best, least);
+  __syncthreads();
+  if (group.size == 1) return *block_best;
+  u64 *const slot = minima + turn % SLOTS;
+  if (threadIdx.x == 0) {
+    if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
+    if (member == 0) {
+      __stcg(minima + (turn + 1) % SLOTS, NO_MOVE);
+      __stcg(counters + 1 + (turn + 1) % SLOTS, 0u);
+    }
+  }
+  group.meet();
+  return __ldcg(slot);
+}
+
+// Leaves a search to the next launch.
+__device__ __forceinline__ void leave(
+    const Arguments &arg, Group &group, u32 member, u32 search, const u32 *jobs,
+    u32 value, u32 best) {
+  group.meet();
+  if (member) return;
+  for (u32 c = threadIdx.x; c < arg.n; c += BLOCK)
+    arg.parents[(size_t)search * arg.n + c] = jobs[c];
+  if (threadIdx.x == 0) {
+    arg.values[2 * search] = value;
+    arg.values[2 * search + 1] = best;
+  }
+}
 
 constexpr u32 TILE = 8;
 
@@ -78,7 +173,7 @@ struct Swaps {
     const u32 *jobs = parent.jobs;
     const u32 job_i = jobs[i], job_a = jobs[a], job_b = jobs[b];
     Column column;
-#if SHARING == 0
+#if !SHARED
     column.clear(bias);
     u32 before = i ? jobs[i - 1] : zero_row;
     u32 p = 1;
@@ -104,7 +199,7 @@ struct Swaps {
     const u32 last = jobs[a - 1];
     column.follow(
         rows, apart ? last : job_a, apart ? last : job_b, job_i, job_a, bias);
-#if SHARING == 2
+#if SHARED
     const u32 length = parent.length();
     const u32 *tails = parent.tails + a + 1;
     value_a = (u32)column.close(tails, length, a + 1 < n, total, rows, job_i, 0, bias);
@@ -190,13 +285,13 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         *taken = 0;
       }
       __syncthreads();
-#if SHARING
+#if SHARED
       const Shop shop = {(int)n, jobs, arg.times};
       if (thread < LANES && member == 0) {
         const Heads heads = {parent, rows, (int)(arg.bias & 0xffff)};
         build_table<false>(shop, heads, (int)i);
       }
-      if (SHARING == 2 && thread / LANES == 1 && member == arg.group - 1) {
+      if (thread / LANES == 1 && member == arg.group - 1) {
         const Tails tails = {parent, (int)arg.total};
         build_table<true>(shop, tails, (int)j);
       }
@@ -210,9 +305,9 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
       u32 *const next = arg.group > 1 ? counts + 1 + turn % SLOTS : taken;
       for (u32 tile = warp; tile < n_tiles;) {
         u32 row, place;
-        triangle(SHARING == 2 ? tile : n_tiles - 1 - tile, row, place);
-        const u32 i0 = arg.first + TILE * (SHARING == 2 ? place : side - 1 - row);
-        const u32 d0 = TILE * (SHARING == 2 ? side - 1 - row : place);
+        triangle(SHARED ? tile : n_tiles - 1 - tile, row, place);
+        const u32 i0 = arg.first + TILE * (SHARED ? place : side - 1 - row);
+        const u32 d0 = TILE * (SHARED ? side - 1 - row : place);
         u32 first_i = i0 + lane / 4, first_a = first_i + 1 + d0 + 2 * (lane % 4);
         const bool has_a = first_a < arg.last, has_b = first_a + 1 < arg.last;
         if (first_a >= n) {  // nothing to do, but not alone

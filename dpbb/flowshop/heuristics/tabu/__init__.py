@@ -1,1 +1,0 @@
-"""Tabu search over exchanges of two jobs, on CPU cores and GPUs."""
