@@ -1,5 +1,8 @@
 """The kernel of bounds, lane by lane on the host: exactly the bounds of the CPU."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 import dpbb
@@ -21,3 +24,27 @@ def test_bounds_are_those_of_the_cpu(emulated, name, placement, monkeypatch):
         )
         assert on_gpu.tolist() == on_cpu.tolist()
     assert dpbb.bounds.lb2(SHOPS[name], [], 0, 0, device="gpu").tolist() == []
+
+
+def test_tables_are_there_before_a_stream_that_waits_for_no_other(
+    emulated, monkeypatch
+):
+    """A busy H100 bounded nodes by tables that were still on their way."""
+    cupy, late = sys.modules["cupy"], []
+
+    def asarray(array):
+        copy = cupy.zeros(array.shape, array.dtype)
+        late.append((copy, array))
+        return copy
+
+    def synchronize():
+        for copy, array in late:
+            copy.data.copy_from_host_async(array.ctypes.data, array.nbytes, None)
+
+    monkeypatch.setattr(cupy, "asarray", asarray)
+    stream = SimpleNamespace(synchronize=synchronize)
+    monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: stream)
+    shop = next(iter(SHOPS.values()))
+    nodes = random_nodes(len(shop), 50, seed=6)
+    on_gpu, on_cpu = (dpbb.bounds.lb2(shop, *nodes, device=d) for d in ("gpu", "cpu"))
+    assert on_gpu.tolist() == on_cpu.tolist()

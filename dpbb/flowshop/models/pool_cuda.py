@@ -220,6 +220,9 @@ class PoolDevice:
                 self._prepare_nodes(block_size or BLOCK_SIZE)
             else:
                 self._prepare_parents(block_size)
+            # The streams of threads do not wait for this one, and its copies may be
+            # late: a busy device once bounded nodes by tables that were not there.
+            self._cupy.cuda.get_current_stream().synchronize()
 
     def _prepare_nodes(self, block_size: int) -> None:
         tables = tables_of(self._shop)
