@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from dpbb.errors import UnwrittenError as UnwrittenError
     from dpbb.estimation.estimating import estimate as estimate
     from dpbb.estimation.result import Estimate as Estimate
+    from dpbb.flowshop.blocking import BlockingFlowShop as BlockingFlowShop
     from dpbb.flowshop.formats import read_instance as read_instance
     from dpbb.flowshop.heuristics.tabu import tabu_search as tabu_search
     from dpbb.flowshop.instance import FlowShopInstance as FlowShopInstance
+    from dpbb.modeling import Model as Model
+    from dpbb.modeling import ModelError as ModelError
     from dpbb.options import SolveOptions as SolveOptions
     from dpbb.options import Tuning as Tuning
     from dpbb.proof.verify import verify as verify
@@ -76,9 +79,11 @@ _HOMES = {
     ),
     "dpbb.estimation.estimating": ("estimate",),
     "dpbb.estimation.result": ("Estimate",),
+    "dpbb.flowshop.blocking": ("BlockingFlowShop",),
     "dpbb.flowshop.formats": ("read_instance",),
     "dpbb.flowshop.heuristics.tabu": ("tabu_search",),
     "dpbb.flowshop.instance": ("FlowShopInstance",),
+    "dpbb.modeling": ("Model", "ModelError"),
     "dpbb.options": ("SolveOptions", "Tuning"),
     "dpbb.result": ("Result", "Status", "Termination"),
 }
@@ -89,6 +94,7 @@ _MODULES = {
     "bounds": "dpbb.flowshop.bounds.batch",
     "jobshop": "dpbb.jobshop",
     "neighbourhood": "dpbb.flowshop.heuristics.tabu",
+    "testing": "dpbb.testing",
 }
 """Modules that are called by a name here; the others are imported by their own."""
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from dpbb.errors import InstanceError
-from dpbb.problem import Encodable, Problem
+from dpbb.problem import Encodable, Problem, bound_of
 
 GROUP = "dpbb.problems"
 """Entry points of installed packages: the name is a kind, the value its family, such as
@@ -44,7 +44,18 @@ class Family:
     problem: type[Any] | None = None
 
 
-FAMILIES: dict[str, str | Family] = {"flowshop-makespan": "dpbb.flowshop.family:FAMILY"}
+@runtime_checkable
+class Modeled(Protocol):
+    """Brings its own models, as a problem that is written as one text does."""
+
+    def engine_model(self, engine: str) -> Any:
+        """Return the model for an engine, None if there is none."""
+
+
+FAMILIES: dict[str, str | Family] = {
+    "flowshop-makespan": "dpbb.flowshop.family:FAMILY",
+    "flowshop-blocking-makespan": "dpbb.flowshop.blocking:FAMILY",
+}
 """Family of every kind, or its path."""
 
 
@@ -134,6 +145,8 @@ def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:
 
     None if there is none: the engine has to refuse the problem.
     """
+    if isinstance(problem, Modeled):
+        return problem.engine_model(engine) if bound == bound_of(problem) else None
     path = _models_of(problem).get((engine, name_of_bound(bound)))
     return None if path is None else load(path)
 
@@ -155,6 +168,8 @@ def name_of_bound(bound: str) -> str:
 
 def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:
     """Return the bounds of a problem that an engine has a model of."""
+    if isinstance(problem, Modeled):
+        return () if problem.engine_model(engine) is None else (bound_of(problem),)
     return tuple(bound for kind, bound in _models_of(problem) if kind == engine)
 
 

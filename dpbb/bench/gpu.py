@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 from dpbb.bench.common import (
     Explored,
@@ -20,11 +21,13 @@ from dpbb.bench.common import (
 from dpbb.engines.base import Device
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.blocking import BlockingFlowShop
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, Tuning
+from dpbb.problem import Problem, bound_of, instance_name_of, with_bound
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta021": ("ta021", 2297, 447_987_895),
@@ -37,13 +40,15 @@ TREES: dict[str, tuple[str, int, int | None]] = {
     "vfr30": ("VFR30_20_5", 2672, None),
     "ta081-huge": ("ta081", 6150, None),
     "ta101-huge": ("ta101", 11200, None),
+    "blocking-5": ("ta002", 1409, None),
+    "blocking-20": ("ta021", 2437, None),
 }
 """Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree.
 
 ``seed 13`` is the 20 x 20 shop that Taillard's generator makes of that time seed, of
 optimum 2320: no tree of the benchmarks' 20 x 20 shops takes an H100 a second. The CPU
 engine counts the same. The huge ones are for a rate over seconds (``--limit-s``), and
-no other program has counted them.
+no other program has counted them. Those called blocking are shops without buffers.
 """
 
 
@@ -91,7 +96,7 @@ def _measured(
     engine: GpuEngine, device: Device, args: argparse.Namespace
 ) -> Iterator[Measurement]:
     for tree in args.trees:
-        problem = FlowShopProblem(_instance(tree, args.data), args.bound)
+        problem = _problem(tree, args)
         for balance, explorers in product(args.balance, args.explorers):
             tuning = Tuning(
                 explorers=explorers,
@@ -111,7 +116,7 @@ def _measured(
 
 def _measurement(
     tree: str,
-    problem: FlowShopProblem,
+    problem: Problem[Any],
     balance: Balance,
     runs: Sequence[Explored],
     device: Device,
@@ -124,11 +129,11 @@ def _measurement(
     _, ub, known = TREES[tree]
     last = runs[-1].statistics
     whole = all(run.over for run in runs)
-    is_known = whole and known is not None and problem.bound == LB1
+    is_known = whole and known is not None and bound_of(problem) == LB1
     lanes = 1 if balance is Balance.STEAL else 32
     return Measurement(
         tree=tree,
-        instance=problem.instance.name,
+        instance=instance_name_of(problem),
         digest=problem.digest,
         ub=ub,
         engine="gpu",
@@ -137,7 +142,7 @@ def _measurement(
         exact={run.nodes for run in runs} == {known} if is_known else None,
         seconds=tuple(run.seconds for run in runs),
         more={
-            "bound": problem.bound,
+            "bound": bound_of(problem),
             "balance": str(balance),
             "explorers": int(last["n_warps"]) * lanes,
             "idle": last["idle_ns"] / max(last["busy_ns"] + last["idle_ns"], 1.0),
@@ -146,8 +151,12 @@ def _measurement(
     )
 
 
-def _instance(tree: str, data: str | None) -> FlowShopInstance:
+def _problem(tree: str, args: argparse.Namespace) -> Problem[Any]:
     name = TREES[tree][0]
     if name.startswith("seed "):
-        return FlowShopInstance(name, generate(int(name.split()[1]), 20, 20))
-    return read_instance(name, data_dir=data)
+        shop = FlowShopInstance(name, generate(int(name.split()[1]), 20, 20))
+    else:
+        shop = read_instance(name, data_dir=args.data)
+    if tree.startswith("blocking"):
+        return with_bound(BlockingFlowShop(shop), args.bound)
+    return FlowShopProblem(shop, args.bound)

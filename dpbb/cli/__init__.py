@@ -47,6 +47,7 @@ COMMANDS = {
     "jobshop": "job shops: exact costs of solutions, what is known of an instance",
     "data": "what a folder of benchmark files holds",
     "plot": "pictures: schedule, convergence, search space, speed-up",
+    "check": "check the laws of a model of your own",
     "engines": "which engines can run here, and why not",
     "campaign": "prove a set of instances, with records; report what came out",
     "bench": "benchmarks: counts checked, nodes a second",

@@ -32,6 +32,10 @@ COMMON = {
     "--orientation": valued(
         "ROWS", "rows of a table: jobs_rows (default) or machines_rows"
     ),
+    "--blocking": {
+        "action": "store_true",
+        "help": "no buffers: a job stays on its machine until the next one is free",
+    },
     "--data": valued("FOLDER", "benchmark files; default: $DPBB_DATA"),
     "--front": valued(
         "JOBS", "jobs that stay before all others, in this order: 3,0,7 or names"
@@ -81,7 +85,7 @@ def add_common(
 
 def add_instance(parser: argparse.ArgumentParser, *, ends: bool = True) -> None:
     """Add the instance and how to read it; ``ends``: and the jobs at its ends."""
-    names = ("instance", "--index", "--orientation", "--data")
+    names = ("instance", "--index", "--orientation", "--blocking", "--data")
     add_common(parser, *names, title="instance")
     if ends:
         add_common(parser, "--front", "--back", title="given jobs, of a flow shop")

@@ -77,6 +77,7 @@ def problem_of(
             args.instance,
             index=args.index,
             orientation=args.orientation,
+            blocking=args.blocking,
             data_dir=args.data,
         )
     tell_size(args.instance, problem, options)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from dpbb.flowshop.blocking import BlockingFlowShop
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
@@ -22,10 +23,11 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
     return FlowShopProblem(instance, data.get("bound", LB1), *given)
 
 
-def read_problem(source: Any, **how: Any) -> Problem[Any]:
+def read_problem(source: Any, *, blocking: bool = False, **how: Any) -> Problem[Any]:
     """Return the problem that somebody asks for.
 
-    ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop.
+    ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop,
+    with ``blocking`` one without buffers.
 
     InstanceError: see ``read_instance``, ``check_methods``.
     """
@@ -33,7 +35,8 @@ def read_problem(source: Any, **how: Any) -> Problem[Any]:
         check_methods(source)
     if isinstance(source, Problem):
         return source
-    return FlowShopProblem(read_instance(source, **how))
+    instance = read_instance(source, **how)
+    return BlockingFlowShop(instance) if blocking else FlowShopProblem(instance)
 
 
 FAMILY = Family(

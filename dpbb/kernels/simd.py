@@ -165,9 +165,10 @@ def _define_operator(symbol: Any, emit: Callable[[Any, Any, Any], Any]) -> None:
         return emit(builder, arguments[0], arguments[1])
 
 
-# + and - wrap around, as the processor's do
+# +, - and * wrap around, as the processor's do
 _define_operator(operator.add, lambda builder, a, b: builder.add(a, b))
 _define_operator(operator.sub, lambda builder, a, b: builder.sub(a, b))
+_define_operator(operator.mul, lambda builder, a, b: builder.mul(a, b))
 _define_operator(operator.and_, lambda builder, a, b: builder.and_(a, b))
 _define_operator(operator.or_, lambda builder, a, b: builder.or_(a, b))
 _define_operator(operator.xor, lambda builder, a, b: builder.xor(a, b))

@@ -1,0 +1,55 @@
+"""``dpbb check``."""
+
+import argparse
+import sys
+from importlib import import_module
+from typing import Any
+
+from dpbb.errors import OptionError, shown
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the problem, and how much is drawn."""
+    parser.add_argument(
+        "problem",
+        metavar="MODULE:PROBLEM",
+        help="a model: an object of a module, or a function that makes it; the module "
+        "is looked for in this folder, too",
+    )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        default=200,
+        metavar="N",
+        help="random nodes (default: 200)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="what they are drawn from"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the laws of a model; say which held, and on which engines."""
+    from dpbb.testing import check_model
+
+    if args.nodes < 1:
+        raise OptionError(f"--nodes: expected at least 1, got {args.nodes}")
+    problem = _problem(args.problem)
+    print(check_model(problem, nodes=args.nodes, seed=args.seed).summary())
+    return 0
+
+
+def _problem(path: str) -> Any:
+    """Return what a path ``module:name`` names, made if it is a function."""
+    module, colon, name = path.partition(":")
+    if not colon:
+        raise OptionError(f"expected MODULE:PROBLEM, got {shown(path)}")
+    sys.path.insert(0, "")
+    try:
+        found = import_module(module)
+    except ImportError as error:
+        raise OptionError(f"{path}: {error}") from error
+    if not hasattr(found, name):
+        raise OptionError(f"{path}: expected a name of {module}, got {shown(name)}")
+    problem = getattr(found, name)
+    return problem() if callable(problem) else problem

@@ -1,0 +1,185 @@
+"""The permutation flow shop without buffers: a finished job may block its machine.
+
+It stays there until the next machine is free. Departures of a job with times p_k after
+a job whose departures are x_k: d_0 = max(x_0 + p_0, x_1), d_k = max(d_{k-1} + p_k,
+x_{k+1}). The mirror image has the same form, so the tree grows on both sides. The bound
+is that of the plain flow shop with departures in the place of ends: machine k is busy
+for all jobs between the departures of both ends. Source of the recursion: Ronconi,
+Annals of Operations Research 138, 2005.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.modeling import Model
+from dpbb.problems import Family
+from dpbb.result.schedule import Schedule
+from dpbb.text.labels import Names
+
+
+class BlockingFlowShop(Model):
+    """Minimize the makespan of a flow shop without buffers between its machines.
+
+    Parameters
+    ----------
+    instance
+        The processing times.
+    """
+
+    name = "flowshop-blocking-makespan"
+    objective = "makespan"
+    sides = ("front", "back")
+    state: ClassVar = {"free": "n_machines"}  # departure of the last job
+    sums: ClassVar = {"remain": "times"}
+    never_negative = True
+
+    def __init__(self, instance: FlowShopInstance) -> None:
+        self.instance = instance
+        self.times = instance.times
+        self.n_jobs, self.n_machines = self.times.shape
+        self.trivial_ub = int(self.times.sum()) + 1  # one job after the other
+
+    def mirrored(self) -> BlockingFlowShop:
+        """Return the shop with its machines in reverse."""
+        shop = self.instance
+        return BlockingFlowShop(FlowShopInstance(shop.name, shop.times[:, ::-1]))
+
+    def root(self) -> Mapping[str, Any]:
+        """Least heads: no job comes to a machine before them."""
+        return {"free": (self.times.cumsum(axis=1) - self.times).min(axis=0)}
+
+    def take(self, node: Any, job: int) -> None:
+        """Pass the machines: a job leaves one when it is done and the next is free."""
+        last = self.n_machines - 1
+        leave = node.free[0]
+        for k in range(self.n_machines - 1):
+            leave = max(leave + self.times[job][k], node.free[k + 1])
+            node.free[k] = leave
+        node.free[last] = leave + self.times[job][last]
+
+    def node_bound(self, node: Any) -> int:
+        """Every machine has the jobs that are left between both ends."""
+        bound = 0
+        for k in range(self.n_machines):
+            after = node.remain[k] + node.other.free[self.n_machines - 1 - k]
+            bound = max(bound, node.free[k] + after)
+        return bound
+
+    def child_bound(self, node: Any, job: int) -> int:
+        """``node_bound`` of a child in one pass."""
+        last = self.n_machines - 1
+        bound = 0
+        enter = node.free[0]
+        for k in range(self.n_machines - 1):
+            leave = max(enter + self.times[job][k], node.free[k + 1])
+            before = leave - self.times[job][k]
+            after = node.remain[k] + node.other.free[self.n_machines - 1 - k]
+            bound = max(bound, before + after)
+            enter = leave
+        return max(bound, enter + (node.remain[last] + node.other.free[0]))
+
+    def largest(self, ub: int) -> int:
+        """Return what no bound of a child passes, see Notes.
+
+        Notes
+        -----
+        On every machine the departure, the remaining time and the other side are
+        together below ``ub`` at a decomposed node. So a job of the child leaves no
+        later than ``ub`` and its own time, and less than ``ub`` follows.
+        """
+        parent = max(ub, self.root_bound + 1)
+        return 2 * parent + int(self.times.sum(axis=1).max())
+
+    # -- what is told of it ------------------------------------------------------------
+
+    @property
+    def instance_name(self) -> str:
+        """Name of the instance."""
+        return self.instance.name
+
+    @property
+    def names(self) -> Names:
+        """What people call the jobs and machines."""
+        return self.instance.names
+
+    def with_names(self, names: Names) -> BlockingFlowShop:
+        """Return the same problem with other names."""
+        shop = self.instance
+        return BlockingFlowShop(FlowShopInstance(shop.name, shop.times, names))
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the kind and the instance."""
+        return hashlib.sha256(
+            f"{self.name} {self.instance.digest}".encode()
+        ).hexdigest()
+
+    @cached_property
+    def job_kinds(self) -> NDArray[np.intp]:
+        """Jobs of the same processing times have the same number."""
+        return np.unique(self.times, axis=0, return_inverse=True)[1].ravel()
+
+    @cached_property
+    def root_bound(self) -> int:
+        """Bound of the empty partial schedule."""
+        return self.bound_of(self.root_state())
+
+    def evaluate(self, permutation: NDArray[np.intp]) -> int:
+        """Makespan of a permutation."""
+        return int(self.evaluate_all(np.asarray(permutation, np.intp)[None])[0])
+
+    def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
+        free = np.zeros((len(permutations), self.n_machines), np.int64)
+        for place in range(permutations.shape[1]):
+            self._pass(free, self.times[permutations[:, place]])
+        return free[:, -1]
+
+    @staticmethod
+    def _pass(free: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        """Have a job pass the machines, in many schedules at a time."""
+        leave = free[:, 0]
+        for k in range(free.shape[1] - 1):
+            leave = np.maximum(leave + times[:, k], free[:, k + 1])
+            free[:, k] = leave
+        free[:, -1] = leave + times[:, -1]
+
+    def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
+        """When every operation starts and ends; then its job may block the machine."""
+        order = tuple(int(job) for job in permutation)
+        start = np.zeros((self.n_jobs, self.n_machines), np.int64)
+        free = np.zeros((1, self.n_machines), np.int64)
+        for job in order:
+            enter = int(free[0, 0])
+            self._pass(free, self.times[job][None])
+            start[job] = enter, *free[0, :-1]
+        return Schedule(order, start, start + self.times, self.names)
+
+    def facts(self) -> dict[str, int | float | str]:
+        """Range of the processing times, and the bound of the root itself."""
+        return {
+            "least_time": int(self.times.min()),
+            "largest_time": int(self.times.max()),
+            "root_bound": self.root_bound,
+        }
+
+    def encode(self) -> dict[str, Any]:
+        """Name and processing times, as JSON."""
+        return {"name": self.instance.name, "times": self.times.tolist()}
+
+
+def decode(data: Mapping[str, Any]) -> BlockingFlowShop:
+    """Return an encoded problem; InstanceError if it is none."""
+    return BlockingFlowShop(FlowShopInstance(data["name"], data["times"]))
+
+
+FAMILY = Family(decode)
+"""Problems named ``"flowshop-blocking-makespan"``."""

@@ -1,0 +1,723 @@
+"""A model text for CUDA: written as a header that keeps ``dpbb.engines.gpu.model``.
+
+A value is a ``Pair`` where there are two sides, so that one pass bounds a child at the
+front and one at the back, and an integer where there is one (``values.cuh``). Loops
+over ranges are unrolled, so a node's fields stay in registers. What ``child_bound``
+computes of the node alone is computed once a node.
+
+All that the text reads lies in the row of a job: entries of the job, and behind them
+tables that are read at other jobs, the same in every row. Where ``node_bound`` reads
+tables, which the kernels do not give it, a state holds its bound.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.errors import EngineUnavailable
+from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs
+from dpbb.modeling import cpu, generated
+from dpbb.modeling.cpu import flat_index, of_node_alone, ordered_tables
+from dpbb.modeling.model import Model
+from dpbb.modeling.text import INDEX, VALUE, Field, Shape, Writer
+
+MAX_JOBS = 800
+"""What the kernels are made for, see ``dpbb.flowshop.models.lb1_cuda``."""
+
+
+class RowPlan:
+    """What lies in a job's row, in the order in which the text asks for it.
+
+    Blocks of values come first, then a word for the job and for each entry of an order.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.blocks: dict[tuple[str, int | None], int] = {}
+        self.values = 0
+        self.orders: list[str] = []
+
+    def of(self, table: str, axis: int | None) -> int:
+        """First value of the entries at the job on an axis, or of the whole table."""
+        if (table, axis) not in self.blocks:
+            self.blocks[table, axis] = self.values
+            lengths = self._shape.tables[table]
+            size = int(np.prod(lengths))
+            self.values += size if axis is None else size // lengths[axis]
+        return self.blocks[table, axis]
+
+    def order(self, name: str) -> str:
+        """First word of an order, as the header says it."""
+        if name not in self.orders:
+            self.orders.append(name)
+        place = self.orders.index(name) * self._shape.n_jobs
+        return f"ORDERS + {place}"
+
+
+class CudaWriter(Writer):
+    """A function as a CUDA function of a ``State``."""
+
+    def __init__(
+        self, shape: Shape, name: str, places: dict[str, int], rows: RowPlan
+    ) -> None:
+        super().__init__(shape, name, "  ")
+        self.places = places
+        self.rows = rows
+        self.hoists: dict[str, tuple[str, ast.expr, str | None, int]] = {}
+        self.hoisting = False
+        self._masks: list[str] = []
+        self._count = 0
+        self._unrolled = 0
+
+    def value(self, code: str) -> str:
+        return f"value_of({code})"
+
+    def extreme(self, name: str, parts: list[ast.expr]) -> str:
+        if name == "max" and not self._adds(parts[-1]) and self._adds(parts[0]):
+            parts = [*parts[1:], parts[0]]
+        code = self.as_value(parts[0])
+        for part in parts[1:]:
+            if name == "max" and self._adds(part):
+                assert isinstance(part, ast.BinOp)  # noqa: S101
+                left, right = self.as_value(part.left), self.as_value(part.right)
+                code = f"add_larger({left}, {right}, {code})"
+            else:
+                one = "larger" if name == "max" else "smaller"
+                code = f"{one}({code}, {self.as_value(part)})"
+        return code
+
+    def _adds(self, part: ast.expr) -> bool:
+        is_sum = isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add)
+        return is_sum and self.kind(part) == VALUE and self._alone(part) is None
+
+    def compare(self, operator: str, left: str, right: str) -> str:
+        if operator in ("==", "!="):
+            code = f"equal({left}, {right})"
+        elif operator in ("<", ">="):
+            code = f"less({left}, {right})"
+        else:
+            code = f"less({right}, {left})"
+        return f"(!{code})" if operator in ("!=", ">=", "<=") else code
+
+    def condition(self, code: str) -> str:
+        return f"condition_of({code})"
+
+    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
+        if kind == INDEX:
+            return f"({test} ? {yes} : {no})"
+        return f"select({test}, {yes}, {no})"
+
+    def join(self, operator: str, kind: str, parts: list[str]) -> str:
+        sign = "&" if operator == "and" else "|"
+        return "(" + f" {sign if kind == VALUE else 2 * sign} ".join(parts) + ")"
+
+    def negate(self, kind: str, code: str) -> str:
+        return f"(!{code})"
+
+    def field(self, field: Field, index: str | None, *, other: bool) -> str:
+        place = self.places[field.name]
+        at = f"{place}" if index is None else f"{place} + ({index})"
+        return f"swapped(value_at(rest, {at}))" if other else f"value_at(node, {at})"
+
+    def table(self, name: str, indices: list[ast.expr]) -> str:
+        codes = [self.index(one) for one in indices]
+        if "job" in codes:
+            axis = codes.index("job")
+            others = [code for place, code in enumerate(codes) if place != axis]
+            at = f"{self.rows.of(name, axis)}" + "".join(
+                f" + ({one})" for one in others
+            )
+        else:
+            at = f"{self.rows.of(name, None)} + {flat_index(self, name, codes)}"
+        read = "row_value" if self._is_known(indices) else "any_value"
+        return f"{read}(row, ({at}) * VALUE_WORDS)"
+
+    def _is_known(self, indices: list[ast.expr]) -> bool:
+        """Whether the compiler knows a place, as loops over ranges are unrolled."""
+        names = {
+            node.id
+            for index in indices
+            if not self.is_job(index)
+            for node in ast.walk(index)
+            if isinstance(node, ast.Name)
+        }
+        return names - {"self"} <= self.ranges.keys()
+
+    def is_left(self, code: str) -> str:
+        return f"is_left(node, {code})"
+
+    def count_left(self) -> str:
+        return "count_left(node)"
+
+    def expression(self, node: ast.expr) -> str:
+        """Write an expression, or where it lies computed once a node."""
+        alone = self._alone(node)
+        if alone is None:
+            return super().expression(node)
+        name, length = alone
+        key = f"{ast.unparse(node)} over {name}"
+        if key not in self.hoists:
+            self.hoists[key] = f"once_{len(self.hoists)}", node, name, length
+        return f"all.{self.hoists[key][0]}[{'0' if name is None else f'v_{name}'}]"
+
+    def _alone(self, node: ast.expr) -> tuple[str | None, int] | None:
+        if (
+            isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp)
+            or not self.hoisting
+        ):
+            return None
+        if any(
+            isinstance(n, ast.Attribute) and _of_self(n, self) for n in ast.walk(node)
+        ):
+            return None  # tables lie in rows
+        return of_node_alone(self, node) if self.kind(node) == VALUE else None
+
+    def put(self, target: str, code: str) -> None:
+        if self._masks:
+            code = f"select({' & '.join(self._masks)}, {code}, {target})"
+        if target.startswith("value_at("):
+            self.line(f"put_value({target[9:-1]}, {code});")
+        else:
+            self.line(f"{target} = {code};")
+
+    def blend(self, test: str, node: ast.If) -> None:
+        self._count += 1
+        mask = f"mask_{self._count}"
+        self.line(f"const Both {mask} = {test};")
+        for sign, statements in (("", node.body), ("!", node.orelse)):
+            self._masks.append(sign + mask)
+            for statement in statements:
+                self.statement(statement)
+            self._masks.pop()
+
+    def branch(self, test: str, node: ast.If) -> None:
+        self.line(f"if ({test}) {{")
+        self.block(node.body)
+        if node.orelse:
+            self.line("} else {")
+            self.block(node.orelse)
+        self.line("}")
+
+    def loop(self, node: ast.For) -> None:
+        assert isinstance(node.target, ast.Name)  # noqa: S101
+        name = f"v_{node.target.id}"
+        if isinstance(node.iter, ast.Call):
+            ends = [self.constant(one) for one in node.iter.args]
+            begin = ends[0] if len(ends) > 1 else 0
+            self.lines.append("#pragma unroll")
+            self.line(f"for (int {name} = {begin}; {name} < {ends[-1]}; ++{name}) {{")
+            self.ranges[node.target.id] = ends[-1]
+            self.block(node.body)
+            del self.ranges[node.target.id]
+            self.line("}")
+            return
+        self._count += 1
+        n = self._count
+        if isinstance(node.iter, ast.Attribute) and node.iter.attr != "left":
+            self.line(f"for (int place_{n} = 0; place_{n} < N_JOBS; ++place_{n}) {{")
+            order = self.rows.order(node.iter.attr)
+            self.line(f"  const int {name} = (int)row[{order} + place_{n}];")
+            self.block(node.body)
+            self.line("}")
+            return
+        self.lines.append("#pragma unroll")
+        self.line(f"for (int word_{n} = 0; word_{n} < LEFT_WORDS; ++word_{n}) {{")
+        bits = f"bits_{n}"
+        first = f"u32 {bits} = left_word(node, word_{n})"
+        self.line(f"  for ({first}; {bits}; {bits} &= {bits} - 1) {{")
+        self.line(f"    const int {name} = 32 * word_{n} + __ffs({bits}) - 1;")
+        self.block(node.body)
+        self.line("  }")
+        self.line("}")
+
+    def declared(self) -> list[str]:
+        """Lines that declare the variables."""
+        loops = {
+            node.target.id
+            for node in ast.walk(self.source.tree)
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+        }
+        return [
+            f"  Value v_{name} = value_of(0);"
+            if kind == VALUE
+            else f"  int v_{name} = 0;"
+            for name, kind in self.names.items()
+            if name not in loops
+        ]
+
+
+def _of_self(node: ast.Attribute, writer: Writer) -> bool:
+    is_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return is_self and node.attr in writer.shape.tables
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A written header, and what the host packs for it.
+
+    Parameters
+    ----------
+    places
+        First value of each field in a state.
+    values
+        Values of a state.
+    blocks
+        First value of tables in a row, by table and axis.
+    row_values
+        Values of a row; the job and the orders come behind them, a word each.
+    holds_bound
+        Whether a state has a word for its bound.
+    once
+        Values that are computed once a node.
+    """
+
+    text: str
+    places: dict[str, int]
+    values: int
+    blocks: dict[tuple[str, int | None], int]
+    row_values: int
+    orders: tuple[str, ...]
+    holds_bound: bool
+    once: int
+
+
+def header_of(shape: Shape) -> Header:
+    """Write the header of a shape."""
+    places, values = {}, 0
+    for field in shape.fields:
+        places[field.name] = values
+        values += field.size
+    rows = RowPlan(shape)
+    for field in shape.fields:
+        if field.kind == "sum":
+            rows.of(field.table, 0)
+    written: dict[str, CudaWriter] = {}
+    functions: list[str] = []
+    for name in shape.text.sources:
+        writer = CudaWriter(shape, name, places, rows)
+        writer.hoisting = name == "child_bound"
+        result = writer.body()
+        written[name] = writer
+        kind = {"take": "void", "absent": "Both"}.get(name, "Value")
+        node = "State &node" if name == "take" else "const State &node"
+        more = ", const Node &all" if name == "child_bound" else ""
+        job = "" if name == "node_bound" else ", int job"
+        functions += [
+            f"__device__ __forceinline__ {kind} text_{name}(",
+            f"    {node}, const State &rest, const u32 *row{job}{more}) {{",
+            *writer.declared(),
+            *writer.lines,
+            f"  return {result};" if result else "",
+            "}",
+            "",
+        ]
+    hoists = (
+        list(written["child_bound"].hoists.values()) if "child_bound" in written else []
+    )
+    holds_bound = any("_value(row" in line for line in _lines_of(written["node_bound"]))
+    text = _HEADER.format(
+        what=_digest(),
+        two_sides=int(shape.sides == 2),
+        values=values,
+        holds_bound=int(holds_bound),
+        row_values=rows.values,
+        order_words=len(rows.orders) * shape.n_jobs,
+        functions="\n".join(functions),
+        once="\n".join(f"  Value {name}[{length}];" for name, _, _, length in hoists),
+        once_made="\n".join(_once(written["child_bound"], hoists)) if hoists else "",
+        kept="\n".join(_kept(hoists)),
+        out="\n".join(_out(shape, places, rows)),
+        merged="\n".join(_merged(shape, places)),
+        child=_CHILD_BY_TEXT if "child_bound" in written else _CHILD_BY_NODE,
+        absent=_ABSENT if "absent" in written else "",
+    )
+    return Header(
+        text=text,
+        places=places,
+        values=values,
+        blocks=rows.blocks,
+        row_values=rows.values,
+        orders=tuple(rows.orders),
+        holds_bound=holds_bound,
+        once=sum(length for *_, length in hoists),
+    )
+
+
+def _lines_of(writer: CudaWriter) -> list[str]:
+    again = CudaWriter(writer.shape, "node_bound", writer.places, writer.rows)
+    result = again.body()
+    return [*again.lines, result or ""]
+
+
+def _once(writer: CudaWriter, hoists: list[Any]) -> list[str]:
+    """Lines that compute what ``child_bound`` needs of the node alone."""
+    writer.hoisting = False
+    lines = ["  const State &node = state, &rest = state;"]
+    for place, node, name, length in hoists:
+        if name is None:
+            lines.append(f"  all.{place}[0] = {writer.expression(node)};")
+        else:
+            lines.append("#pragma unroll")
+            lines.append(f"  for (int v_{name} = 0; v_{name} < {length}; ++v_{name})")
+            lines.append(f"    all.{place}[v_{name}] = {writer.expression(node)};")
+    return lines
+
+
+def _kept(hoists: list[Any]) -> list[str]:
+    lines = []
+    for place, _, _, length in hoists:
+        lines.append("#pragma unroll")
+        lines.append(
+            f"  for (int k = 0; k < {length}; ++k) keep_value(all.{place}[k]);"
+        )
+    return lines
+
+
+def _out(shape: Shape, places: dict[str, int], rows: RowPlan) -> list[str]:
+    """Lines that take a job out of the sums."""
+    lines = []
+    for field in shape.fields:
+        if field.kind == "sum":
+            place, block = places[field.name], rows.of(field.table, 0)
+            lines.append("#pragma unroll")
+            lines.append(f"  for (int k = 0; k < {field.size}; ++k)")
+            lines.append(
+                f"    put_value(node, {place} + k, value_at(node, {place} + k) - "
+                f"row_value(row, ({block} + k) * VALUE_WORDS));"
+            )
+    return lines
+
+
+def _merged(shape: Shape, places: dict[str, int]) -> list[str]:
+    """Lines that leave of a child what its side has changed."""
+    lines = []
+    for field in shape.fields:
+        place = places[field.name]
+        new = f"value_at(child, {place} + k)"
+        if field.kind == "own":
+            new = f"replaced(value_at(state, {place} + k), {new}, back)"
+        elif field.kind == "shared":
+            new = f"of_side({new}, back)"
+        else:
+            continue
+        lines.append("#pragma unroll")
+        lines.append(f"  for (int k = 0; k < {field.size}; ++k)")
+        lines.append(f"    put_value(child, {place} + k, {new});")
+    return lines
+
+
+@lru_cache(maxsize=1)
+def _digest() -> str:
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+_CHILD_BY_TEXT = """\
+  const Value found = text_child_bound(all.state, all.state, row, job, all);\
+"""
+_CHILD_BY_NODE = """\
+  State child = all.state;
+  take_out(child, row, job);
+  text_take(child, all.state, row, job);
+  const Value found = text_node_bound(child, all.state, row);\
+"""
+_ABSENT = """\
+  if (text_absent(all.state, all.state, row, job)) return PAIR_TOP;\
+"""
+
+_HEADER = """\
+// Written by dpbb.modeling.cuda of a model's text; not to be edited.
+// {what}
+#pragma once
+
+#define TWO_SIDES {two_sides}
+#include "values.cuh"
+#include "ptx.cuh"
+
+constexpr int LEFT = {values} * VALUE_WORDS;
+constexpr int BOUND = LEFT + LEFT_WORDS;
+constexpr int STATE_WORDS = BOUND + {holds_bound};
+constexpr int ALIGNED_WORDS = STATE_WORDS / 4 * 4;
+constexpr int JOB = {row_values} * VALUE_WORDS;
+constexpr int ORDERS = JOB + 1;
+constexpr int ROW = (ORDERS + {order_words} + 3) / 4 * 4;
+
+struct State {{
+  u32 word[STATE_WORDS];
+}};
+
+struct Node {{
+  State state;
+{once}
+}};
+
+__device__ __forceinline__ Value value_at(const State &node, int place) {{
+  return value_in(node.word + place * VALUE_WORDS);
+}}
+__device__ __forceinline__ void put_value(State &node, int place, Value value) {{
+#pragma unroll
+  for (int i = 0; i < VALUE_WORDS; ++i)
+    node.word[place * VALUE_WORDS + i] = value_word(value, i);
+}}
+__device__ __forceinline__ u32 left_word(const State &node, int word) {{
+  return node.word[LEFT + word];
+}}
+__device__ __forceinline__ bool is_left(const State &node, int job) {{
+  u32 found = 0;
+#pragma unroll
+  for (int w = 0; w < LEFT_WORDS; ++w)
+    if (w == job >> 5) found = node.word[LEFT + w] >> (job & 31) & 1;
+  return found;
+}}
+__device__ __forceinline__ int count_left(const State &node) {{
+  int count = 0;
+#pragma unroll
+  for (int w = 0; w < LEFT_WORDS; ++w) count += __popc(node.word[LEFT + w]);
+  return count;
+}}
+
+__device__ __forceinline__ void take_out(State &node, const u32 *row, int job) {{
+#pragma unroll
+  for (int w = 0; w < LEFT_WORDS; ++w)
+    if (w == job >> 5) node.word[LEFT + w] &= ~(1u << (job & 31));
+{out}
+}}
+
+{functions}
+template <class QuadAt>
+__device__ __forceinline__ State load_state(QuadAt quad_at) {{
+  State state;
+  Quad quad;
+#pragma unroll
+  for (int w = 0; w < STATE_WORDS; ++w) {{
+    if (w % 4 == 0) quad = quad_at(w / 4);
+    state.word[w] = quad.word[w % 4];
+  }}
+  return state;
+}}
+
+__device__ __forceinline__ u32 state_word(const State &state, int word) {{
+  return state.word[word];
+}}
+
+__device__ __forceinline__ Node node_of(const State &state) {{
+  Node all;
+  all.state = state;
+{once_made}
+  return all;
+}}
+
+__device__ __forceinline__ void hold(Node &all) {{
+{kept}
+}}
+
+__device__ __forceinline__ int node_bound(const Node &all) {{
+#if {holds_bound}
+  return (int)all.state.word[BOUND];
+#else
+  return first_of(text_node_bound(all.state, all.state, nullptr));
+#endif
+}}
+
+template <int WORDS = 4, int TWOS = 0>
+__device__ __forceinline__ Pair child_bounds(const Node &all, const u32 *row) {{
+  [[maybe_unused]] const int job = (int)row[JOB];
+{absent}
+{child}
+  return pair_of(found);
+}}
+
+template <int WORDS = 4, int TWOS = 0>
+__device__ __forceinline__ int leaf_value(const Node &all, const u32 *row) {{
+  return front_of(child_bounds<WORDS, TWOS>(all, row));
+}}
+
+template <int WORDS = 4>
+__device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {{
+  const int job = (int)row[JOB];
+  State child = state;
+  take_out(child, row, job);
+  text_take(child, state, row, job);
+{merged}
+#if {holds_bound}
+  child.word[BOUND] = (u32)first_of(text_node_bound(child, child, row));
+#endif
+  state = child;
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TextModel:
+    """See ``dpbb.engines.gpu.model.CudaModel``.
+
+    Parameters
+    ----------
+    header
+        What was written of the text.
+    kind
+        What the problem is called.
+    """
+
+    header: Path
+    n_jobs: int
+    wide: bool
+    row_words: int
+    state_words: int
+    warps_wanted: int
+    kind: str
+
+    one_side: ClassVar[bool] = False
+    n_critical: ClassVar[int] = 0
+    place_bytes: ClassVar[int] = 0
+    side_words: ClassVar[int] = 0
+    tightening_bytes: ClassVar[int] = 0
+    slots: ClassVar[int] = 1
+
+    @staticmethod
+    def obstacle(problem: Model) -> str | None:
+        """Why no kernels are made for the problem, at whatever upper bound."""
+        if problem.n_jobs > MAX_JOBS:
+            return f"engine gpu takes up to {MAX_JOBS} jobs, not {problem.n_jobs}"
+        reason = cpu.obstacle(problem)
+        return reason or _too_large(problem, 0)
+
+    @classmethod
+    def of(cls, problem: Model, ub: int) -> TextModel:
+        """Return the model for costs below ``ub``."""
+        reason = _too_large(problem, ub)
+        if reason is not None:
+            raise EngineUnavailable(reason)
+        shape = problem.shape
+        packs = shape.never_negative and shape.sides == 2
+        wide = not packs or _limit(problem, ub) >= NARROW_LIMIT
+        header = _header(shape)
+        name = "m" + hashlib.sha256(header.text.encode()).hexdigest()[:24]
+        words = _value_words(shape, wide=wide)
+        left = -(-shape.n_jobs // 32)
+        in_hand = (header.values + header.once) * words // 2
+        return cls(
+            header=generated.kept(name, "model.cuh", header.text),
+            n_jobs=shape.n_jobs,
+            wide=wide,
+            row_words=_row_words(shape, header, wide=wide),
+            state_words=header.values * words + left + header.holds_bound,
+            warps_wanted=16 if in_hand <= 30 else 12 if in_hand <= 60 else 8,
+            kind=problem.name,
+        )
+
+    @property
+    def defines(self) -> dict[str, int | str]:
+        """Macros of the header."""
+        return {"TIGHTENS": 0, "N_CRITICAL": 0}
+
+    @property
+    def described(self) -> str:
+        """Size of the problem, for people."""
+        return f"{self.kind} of {self.n_jobs} jobs"
+
+    def critical(self, problem: Any, ub: int) -> NDArray[np.uint32]:
+        """Nothing is: children are bounded on both sides at once."""
+        return np.zeros(0, np.uint32)
+
+    def pack(
+        self, problem: Model, order: NDArray[np.intp]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Rows of the jobs in root order, and the root's state."""
+        shape, wide = problem.shape, self.wide
+        header = _header(shape)
+        words = _value_words(shape, wide=wide)
+        sides = ordered_tables(problem, order)
+        rows = np.zeros((self.n_jobs, self.row_words), np.uint32)
+        for (name, axis), value in header.blocks.items():
+            packed = _packed(sides[0][name], sides[-1][name], shape, wide=wide)
+            if axis is None:
+                block = np.broadcast_to(packed.reshape(-1), (self.n_jobs, packed.size))
+            else:
+                block = np.moveaxis(packed, axis, 0).reshape(self.n_jobs, -1)
+            rows[:, value * words : value * words + block.shape[1]] = block
+        at = header.row_values * words
+        rows[:, at] = np.arange(self.n_jobs)
+        for place, name in enumerate(header.orders):
+            first = at + 1 + place * self.n_jobs
+            rows[:, first : first + self.n_jobs] = sides[0][name]
+        return rows.reshape(-1), self._root(problem, header, words)
+
+    def _root(self, problem: Model, header: Header, words: int) -> NDArray[np.uint32]:
+        state, shape = problem.root_state(), problem.shape
+        root = np.zeros(self.state_words, np.uint32)
+        for field in shape.fields:
+            of = {"own": state.own, "sum": state.sums}.get(field.kind, (state.shared,))
+            first, last = (np.atleast_1d(of[side][field.name]) for side in (0, -1))
+            packed = _packed(first, last, shape, wide=self.wide).reshape(-1)
+            at = header.places[field.name] * words
+            root[at : at + packed.size] = packed
+        left = np.zeros(-(-self.n_jobs // 32) * 32, np.uint8)
+        left[: self.n_jobs] = 1
+        at = header.values * words
+        bits = np.packbits(left, bitorder="little").view("<u4")
+        root[at : at + len(bits)] = bits
+        if header.holds_bound:
+            root[-1] = np.array(problem.bound_of(state), np.int32).view(np.uint32)
+        return root
+
+
+def model_of(problem: Model) -> type[TextModel]:
+    """Return the class of models of a text."""
+    return TextModel
+
+
+def _packed(
+    front: NDArray[np.int64], back: NDArray[np.int64], shape: Shape, *, wide: bool
+) -> NDArray[np.uint32]:
+    """Values as words on a last axis of their own."""
+    front, back = np.asarray(front, np.int64), np.asarray(back, np.int64)
+    if shape.sides == 1:
+        return front.astype(np.int32).view(np.uint32)[..., None]
+    packed = pack_pairs(front[..., None], back[..., None], wide=wide)
+    return packed.reshape(*front.shape, -1)
+
+
+def _value_words(shape: Shape, *, wide: bool) -> int:
+    return 1 if shape.sides == 1 or not wide else 2
+
+
+def _row_words(shape: Shape, header: Header, *, wide: bool) -> int:
+    words = header.row_values * _value_words(shape, wide=wide)
+    return -(-(words + 1 + len(header.orders) * shape.n_jobs) // 4) * 4
+
+
+def _limit(problem: Model, ub: int) -> int:
+    limit = problem.largest(min(ub, problem.trivial_ub))
+    for name in problem.shape.tables:
+        limit = max(
+            limit, int(np.abs(np.asarray(getattr(problem, name))).max(initial=0))
+        )
+    return limit
+
+
+def _too_large(problem: Model, ub: int) -> str | None:
+    limit = _limit(problem, ub)
+    if limit < WIDE_LIMIT:
+        return None
+    return (
+        f"engine gpu takes values below {WIDE_LIMIT}, they may reach {limit}: scale "
+        "the tables"
+    )
+
+
+_headers: dict[str, Header] = {}
+
+
+def _header(shape: Shape) -> Header:
+    found = _headers.get(shape.digest)
+    if found is None:
+        found = _headers[shape.digest] = header_of(shape)
+    return found

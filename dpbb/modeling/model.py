@@ -1,0 +1,331 @@
+"""A problem as one text: what a class says, and the problem that every engine explores.
+
+A model says in scalar Python how a node takes a job, and a bound of a node. The
+functions are run as they are, here, by the reference engine; the fast engines compile
+the same text (``dpbb.modeling.cpu``, ``dpbb.modeling.cuda``). The path, the jobs that
+are left and sums over them are kept for the model, not by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.modeling.text import Field, ModelError, Shape, Text, shape_of
+from dpbb.problem import NO_CHILD
+
+Values = dict[str, Any]
+"""Fields by name: a number or a list of numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A node; never changed in place.
+
+    Parameters
+    ----------
+    own
+        Fields of each side: the front's, and of two sides the back's.
+    shared
+        Fields that both sides have in common.
+    sums
+        Sums over the jobs that are left, as each side sees them.
+    left
+        Jobs that are in no place yet.
+    """
+
+    own: tuple[Values, ...]
+    shared: Values
+    sums: tuple[Values, ...]
+    left: frozenset[int]
+
+
+class Model:
+    """Minimize a cost that a text says how to count; see docs/own-problem.md.
+
+    A subclass has ``n_jobs``, ``trivial_ub``, the tables that its functions read, as
+    arrays of whole numbers or plain numbers, and ``take`` and ``node_bound``.
+
+    Attributes
+    ----------
+    sides
+        ``("front",)``, or ``("front", "back")``: then ``mirrored`` gives the mirror
+        image of the instance, and the text says what the front does; what the back
+        does is what the front of the mirror image does.
+    state
+        Fields that each side has for itself, by name: their length, as a number or as
+        the name of an attribute, or None for a number.
+    shared
+        Fields, in the same way, that both sides go on with.
+    sums
+        Fields that are sums over the jobs that are left, by name: the name of a table,
+        ``self.TABLE[job]`` or ``self.TABLE[job][k]``.
+    never_negative
+        True: no value is ever below 0 on the way, nor is any difference. A GPU then
+        packs two values in a word where they are small.
+    """
+
+    name: str
+    objective = "cost"
+    sides: tuple[str, ...] = ("front",)
+    state: ClassVar[Mapping[str, str | int | None]] = {}
+    shared: ClassVar[Mapping[str, str | int | None]] = {}
+    sums: ClassVar[Mapping[str, str]] = {}
+    never_negative = False
+
+    n_jobs: int
+    trivial_ub: int
+    text: ClassVar[Text]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" not in vars(cls) and not hasattr(cls, "name"):
+            cls.name = cls.__name__
+        cls.text = Text.of(cls, Model)
+
+    # -- what a subclass says ----------------------------------------------------------
+
+    def take(self, node: Any, job: int) -> None:
+        """Change the fields of a node, which takes a job next on this side.
+
+        The job is out of ``node.left`` and of the sums already.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.take")
+
+    def node_bound(self, node: Any) -> int:
+        """Lower bound of all completions of a node; its cost when no job is left."""
+        raise NotImplementedError(f"{type(self).__name__}.node_bound")
+
+    def child_bound(self, node: Any, job: int) -> int:
+        """``node_bound`` of the child that takes a job, from its parent.
+
+        Without it that is computed as it stands; with it engines are faster.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.child_bound")
+
+    def absent(self, node: Any, job: int) -> bool:
+        """Whether there is no such child; of a problem with one side."""
+        raise NotImplementedError(f"{type(self).__name__}.absent")
+
+    def root(self) -> Mapping[str, Any]:
+        """First values of fields, by name; those that are not given are 0."""
+        return {}
+
+    def mirrored(self) -> Model:
+        """Return the mirror image, whose front is this one's back."""
+        raise NotImplementedError(f"{type(self).__name__}.mirrored")
+
+    def largest(self, ub: int) -> int:
+        """Return a value that none passes in size on the way, where costs are below ub.
+
+        By default it is safe, not small: narrow integers need a smaller one.
+        """
+        views = [self] if len(self.sides) == 1 else [self, self.mirrored()]
+        return self.trivial_ub + sum(
+            int(np.abs(np.asarray(getattr(view, name), np.int64)).sum())
+            for view in views
+            for name in self.shape.tables
+        )
+
+    # -- what follows ------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What compiled code depends on besides the text.
+
+        Raises
+        ------
+        ModelError
+            The text uses what is not there.
+        """
+        if not self.text.is_whole:
+            raise ModelError(
+                f"{type(self).__name__}: expected take and node_bound in a file, "
+                f"got {self.text.missing or ', '.join(self.text.sources) or 'neither'}"
+            )
+        fields = [
+            Field(name, "own", self._length(of)) for name, of in self.state.items()
+        ]
+        for name, of in self.shared.items():
+            fields.append(Field(name, "shared", self._length(of)))
+        for name, table in self.sums.items():
+            axes = np.asarray(getattr(self, table)).shape
+            length = axes[1] if len(axes) > 1 else None
+            fields.append(Field(name, "sum", length, table))
+        if self.sides not in (("front",), ("front", "back")):
+            raise ModelError(
+                f"sides of {self.name}: expected ('front',) or ('front', 'back'), got "
+                f"{self.sides!r}"
+            )
+        if "absent" in self.text.sources and len(self.sides) > 1:
+            raise ModelError(f"{self.name}: expected one side beside absent, got two")
+        return shape_of(
+            self.text,
+            self.n_jobs,
+            len(self.sides),
+            tuple(fields),
+            self,
+            never_negative=self.never_negative,
+        )
+
+    def _length(self, of: str | int | None) -> int | None:
+        return int(getattr(self, of)) if isinstance(of, str) else of
+
+    @cached_property
+    def views(self) -> tuple[SimpleNamespace, ...]:
+        """What the text sees as ``self`` on each side: lists and Python's integers."""
+        instances = [self] if len(self.sides) == 1 else [self, self.mirrored()]
+        shape = self.shape
+        return tuple(
+            SimpleNamespace(
+                **{
+                    name: np.asarray(getattr(one, name)).tolist()
+                    for name in shape.tables
+                },
+                **shape.numbers,
+            )
+            for one in instances
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the text and of all public attributes."""
+        data = [
+            (name, value.tolist() if isinstance(value, np.ndarray) else value)
+            for name, value in sorted(vars(self).items())
+            if name not in _CACHED and not name.startswith("_")
+        ]
+        written = repr((self.name, self.text.digest, data))
+        return hashlib.sha256(written.encode()).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: one for name, one in vars(self).items() if name not in _CACHED}
+
+    def root_state(self) -> State:
+        """State of the empty partial schedule."""
+        own, sums = [], []
+        shared: Values = {}
+        instances = [self] if len(self.sides) == 1 else [self, self.mirrored()]
+        for view, instance in zip(self.views, instances, strict=True):
+            given = instance.root()
+            values = {
+                field.name: _listed(given.get(field.name), field.length)
+                for field in self.shape.fields
+                if field.kind != "sum"
+            }
+            own.append({name: values[name] for name in self.state})
+            shared = shared or {name: values[name] for name in self.shared}
+            sums.append(
+                {
+                    name: np.sum(getattr(view, table), axis=0).tolist()
+                    for name, table in self.sums.items()
+                }
+            )
+        return State(tuple(own), shared, tuple(sums), frozenset(range(self.n_jobs)))
+
+    def node(self, state: State, back: bool = False) -> SimpleNamespace:
+        """Return a node as the text sees it from a side."""
+        fields = {**state.own[back], **state.shared, **state.sums[back]}
+        if len(state.own) > 1:
+            fields["other"] = SimpleNamespace(**state.own[not back])
+        return SimpleNamespace(**fields, left=state.left)
+
+    def extend(self, state: State, job: int, *, back: bool) -> State:
+        """State of the child that takes a job on a side."""
+        sums = tuple(
+            {
+                name: _less(values[name], getattr(view, table)[job])
+                for name, table in self.sums.items()
+            }
+            for values, view in zip(state.sums, self.views, strict=True)
+        )
+        copied = {name: _copied(value) for name, value in state.own[back].items()}
+        shared = {name: _copied(value) for name, value in state.shared.items()}
+        child = State(
+            tuple(
+                copied if side == back else own for side, own in enumerate(state.own)
+            ),
+            shared,
+            sums,
+            state.left - {job},
+        )
+        node = self.node(child, back)
+        type(self).take(self.views[back], node, int(job))  # type: ignore[arg-type]
+        for values in (copied, shared):
+            for name in values:
+                values[name] = getattr(node, name)
+        return child
+
+    def child_bounds(
+        self, state: State, jobs: NDArray[np.intp], *, back: bool
+    ) -> NDArray[np.int64]:
+        """Bounds of the children; see ``dpbb.problem.Problem.child_bounds``."""
+        kind: Any = type(self)
+        view, node = self.views[back], self.node(state, back)
+        sources = self.text.sources
+        bounds = np.empty(len(jobs), np.int64)
+        for place, job in enumerate(jobs.tolist()):
+            if "absent" in sources and kind.absent(view, node, job):
+                bounds[place] = NO_CHILD
+            elif "child_bound" in sources:
+                bounds[place] = kind.child_bound(view, node, job)
+            else:
+                bounds[place] = self.bound_of(self.extend(state, job, back=back), back)
+        return bounds
+
+    def bound_of(self, state: State, back: bool = False) -> int:
+        """Bound of a node, as a side sees it."""
+        kind: Any = type(self)
+        return int(kind.node_bound(self.views[back], self.node(state, back)))
+
+    def evaluate(self, permutation: NDArray[np.intp]) -> int:
+        """Exact cost of a permutation; ValueError if the text says that it is none."""
+        kind: Any = type(self)
+        state = self.root_state()
+        for job in np.asarray(permutation).tolist():
+            if "absent" in self.text.sources and kind.absent(
+                self.views[0], self.node(state), job
+            ):
+                raise ValueError(f"job {job} is absent after those before it")
+            state = self.extend(state, job, back=False)
+        return self.bound_of(state)
+
+    def engine_model(self, engine: str) -> Any:
+        """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
+        if engine == "cpu":
+            from dpbb.modeling.cpu import model_of
+        elif engine == "cuda":
+            from dpbb.modeling.cuda import model_of
+        else:
+            return None
+        return model_of(self)
+
+
+_CACHED = ("shape", "views", "digest")
+"""Attributes that follow from the others."""
+
+
+def _listed(value: Any, length: int | None) -> Any:
+    if length is None:
+        return 0 if value is None else int(value)
+    found = [0] * length if value is None else np.asarray(value).tolist()
+    if len(found) != length:
+        raise ModelError(f"root: expected {length} values, got {len(found)}")
+    return found
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, list) else value
+
+
+def _less(values: Any, row: Any) -> Any:
+    if isinstance(values, list):
+        return [value - one for value, one in zip(values, row, strict=True)]
+    return values - row

@@ -1,0 +1,419 @@
+"""Check that a model keeps the laws that an exact search rests on.
+
+    dpbb.testing.check_model(problem)
+
+A wrong bound costs the optimum and tells nobody. Here random nodes are compared with
+all their completions, and the engines that can run with one another. What fails is told
+with the law, the node and the values, of a node with few jobs left if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dpbb.engines.driver import explore_to_end
+from dpbb.engines.registry import TRIED, get_engine
+from dpbb.errors import DpbbError, EngineUnavailable, OptionError
+from dpbb.modeling.model import Model, State
+from dpbb.options import SolveOptions
+from dpbb.problem import NO_CHILD
+from dpbb.tree.branching import tree_of
+from dpbb.tree.work_unit import WorkUnit
+
+MOST_LEFT = 5
+"""Jobs left of a node whose completions are all looked at: 120."""
+
+LAWS = {
+    1: "no bound is above the cost of a completion, none is negative",
+    2: "child_bound of a child is its node_bound",
+    3: "no bound is below that of the parent",
+    4: "both sides say the same",
+    5: "an absent child has no completion, a last job is not absent",
+    6: "no value passes largest, none is negative if never_negative says so",
+    7: "all engines explore the same tree",
+}
+"""What is checked, by number."""
+
+
+class LawError(DpbbError, AssertionError):
+    """A model breaks a law; says which, at which node, with which values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was checked.
+
+    Parameters
+    ----------
+    nodes
+        Random nodes.
+    engines
+        Engines that explored the same tree, and why others did not.
+    tree_nodes
+        Nodes of that tree.
+    seconds
+        It took so long.
+    """
+
+    nodes: int
+    engines: dict[str, str]
+    tree_nodes: int
+    seconds: float
+
+    def summary(self) -> str:
+        """Return lines for people."""
+        lines = [f"{number}  {law}" for number, law in LAWS.items()]
+        lines.append(f"{self.nodes} nodes, {self.tree_nodes} of a tree:")
+        lines += [f"  {name:<10} {what}" for name, what in self.engines.items()]
+        return "\n".join([*lines, f"all hold ({self.seconds:.1f} s)"])
+
+
+def check_model(
+    problem: Model,
+    *,
+    nodes: int = 200,
+    seed: int = 0,
+    engines: Iterable[str] = ("reference", *TRIED),
+) -> Checked:
+    """Check the laws of a model on one of its instances, best a small one.
+
+    Parameters
+    ----------
+    nodes
+        Number of random nodes.
+    seed
+        Of what is drawn.
+    engines
+        Those to compare; what cannot run is left out, and told.
+
+    Raises
+    ------
+    LawError
+        A law does not hold.
+    ModelError
+        The text says something that engines cannot compile.
+    """
+    if not isinstance(problem, Model):
+        raise OptionError(
+            f"problem: expected a dpbb.Model, got {type(problem).__name__}: others are "
+            "to be compared with brute force"
+        )
+    began = monotonic()
+    walk = _Nodes(problem, np.random.default_rng(seed))
+    checks = _Checks(problem)
+    for node in walk.draw(nodes):
+        checks.check(node)
+    if not checks.completed:
+        raise LawError(
+            f"{problem.name}: law 5 ({LAWS[5]}) does not hold: no node that was drawn "
+            "has a completion, as jobs are absent"
+        )
+    names = list(engines)
+    found, size = _same_tree(problem, names)
+    return Checked(nodes, found, size, monotonic() - began)
+
+
+# -- random nodes ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Node:
+    """A partial schedule."""
+
+    prefix: tuple[int, ...]
+    suffix: tuple[int, ...]
+    state: State
+
+    def __str__(self) -> str:
+        front, back = (", ".join(map(str, jobs)) for jobs in (self.prefix, self.suffix))
+        left = ", ".join(map(str, sorted(self.state.left)))
+        return f"front ({front}), back ({back}), left ({left})"
+
+
+class _Nodes:
+    """Draws nodes, those with few jobs left first."""
+
+    def __init__(self, problem: Model, rng: np.random.Generator) -> None:
+        self._problem = problem
+        self._rng = rng
+
+    def draw(self, count: int) -> Iterator[_Node]:
+        """Return so many nodes."""
+        n_jobs = self._problem.n_jobs
+        most = min(n_jobs, MOST_LEFT)
+        for number in range(count):
+            left = 1 + number * most // count
+            if number % 8 == 7:  # and some near the root
+                left = int(self._rng.integers(1, n_jobs + 1))
+            node = self._walk(left)
+            if node is not None:
+                yield node
+
+    def _walk(self, left: int) -> _Node | None:
+        """Go down from the root by random children; None: it ends before."""
+        problem = self._problem
+        state = problem.root_state()
+        prefix: list[int] = []
+        suffix: list[int] = []
+        while len(state.left) > left:
+            back = len(problem.sides) > 1 and bool(self._rng.integers(2))
+            jobs = [
+                job for job in sorted(state.left) if not _absent(problem, state, job)
+            ]
+            if not jobs:
+                return None
+            job = int(self._rng.choice(jobs))
+            state = problem.extend(state, job, back=back)
+            suffix.insert(0, job) if back else prefix.append(job)
+        return _Node(tuple(prefix), tuple(suffix), state)
+
+
+def _absent(problem: Model, state: State, job: int) -> bool:
+    if "absent" not in problem.text.sources:
+        return False
+    kind: Any = type(problem)
+    return bool(kind.absent(problem.views[0], problem.node(state), job))
+
+
+# -- the laws --------------------------------------------------------------------------
+
+
+class _Checks:
+    """The laws of one node."""
+
+    def __init__(self, problem: Model) -> None:
+        self._problem = problem
+        self._kind: Any = type(problem)
+        self._sides = tuple(range(len(problem.sides)))
+        self.completed = False  # whether any node has a completion
+
+    def check(self, node: _Node) -> None:
+        """Raise LawError if one does not hold at a node."""
+        problem, state = self._problem, node.state
+        bounds = [problem.bound_of(state, bool(side)) for side in self._sides]
+        own = bounds[0]
+        if len(set(bounds)) > 1:
+            self._fail(4, node, f"node_bound is {bounds[0]}, of the mirror {bounds[1]}")
+        if not 0 <= own < NO_CHILD:
+            self._fail(1, node, f"node_bound is {own}")
+        if len(state.left) <= MOST_LEFT:
+            self._completions(node, own)
+        self._recorded(node, own)
+        for side in self._sides:
+            for job in sorted(state.left):
+                if not _absent(problem, state, job):
+                    self._child(node, own, job, bool(side))
+
+    def _child(self, node: _Node, own: int, job: int, back: bool) -> None:
+        """Laws 2 and 3."""
+        problem, state = self._problem, node.state
+        where = f"job {job} at the {'back' if back else 'front'}"
+        child = problem.bound_of(problem.extend(state, job, back=back), back)
+        if "child_bound" in problem.text.sources:
+            view, seen = problem.views[back], problem.node(state, back)
+            said = int(self._kind.child_bound(view, seen, job))
+            if said != child:
+                self._fail(
+                    2, node, f"{where}: child_bound is {said}, node_bound of it {child}"
+                )
+        if child < own:
+            self._fail(3, node, f"{where}: the bound falls from {own} to {child}")
+
+    def _completions(self, node: _Node, own: int) -> None:
+        """Laws 1, 4 and 5 by all completions."""
+        problem, found = self._problem, False
+        for order, cost in self._costs(node.state, node.prefix, node.suffix):
+            found = True
+            if own > cost:
+                self._fail(1, node, f"node_bound is {own}, {order} costs {cost}")
+        self.completed |= found
+        left = sorted(node.state.left)
+        if not found and not all(_absent(problem, node.state, job) for job in left):
+            self._fail(5, node, "a job is not absent, and no completion has a cost")
+        if len(left) == 1 and found:
+            order = (*node.prefix, *left, *node.suffix)
+            self._leaf(node, left[0], order, problem.evaluate(np.array(order, np.intp)))
+
+    def _costs(
+        self, state: State, prefix: tuple[int, ...], suffix: tuple[int, ...]
+    ) -> Iterator[tuple[tuple[int, ...], int]]:
+        """All completions with their costs, by jobs at the front."""
+        if not state.left:
+            yield (*prefix, *suffix), self._problem.bound_of(state)
+        for job in sorted(state.left):
+            if not _absent(self._problem, state, job):
+                child = self._problem.extend(state, job, back=False)
+                yield from self._costs(child, (*prefix, job), suffix)
+
+    def _leaf(self, node: _Node, job: int, order: tuple[int, ...], cost: int) -> None:
+        problem = self._problem
+        for side in self._sides:
+            last = problem.extend(node.state, job, back=bool(side))
+            for view in self._sides:
+                value = problem.bound_of(last, bool(view))
+                if value != cost:
+                    self._fail(
+                        4 if len(self._sides) > 1 else 1,
+                        node,
+                        f"{order} costs {cost}, its node_bound is {value} when "
+                        f"the last job {job} comes at the {problem.sides[side]}",
+                    )
+
+    def _recorded(self, node: _Node, own: int) -> None:
+        """Law 6: run the text with numbers that note how large they were."""
+        problem, state = self._problem, node.state
+        limit = problem.largest(own + 1)
+        for side in self._sides:
+            extremes = _Extremes()
+            view = SimpleNamespace(
+                **{
+                    name: extremes.of(v)
+                    for name, v in vars(problem.views[side]).items()
+                }
+            )
+            for job in sorted(state.left):
+                if _absent(problem, state, job):
+                    continue
+                seen = problem.node(state, bool(side))
+                for name, value in vars(seen).items():
+                    if name == "other":
+                        value = SimpleNamespace(
+                            **{n: extremes.of(v) for n, v in vars(value).items()}
+                        )
+                    setattr(seen, name, value if name == "left" else extremes.of(value))
+                if "child_bound" in problem.text.sources:
+                    self._kind.child_bound(view, seen, job)
+                seen.left = state.left - {job}
+                self._kind.take(view, seen, job)
+                self._kind.node_bound(view, seen)
+                if extremes.most > limit or extremes.least < -limit:
+                    worst = max(extremes.most, -extremes.least)
+                    self._fail(
+                        6,
+                        node,
+                        f"job {job}: a value of {worst}, largest({own + 1}) is {limit}",
+                    )
+                if problem.never_negative and extremes.least < 0:
+                    self._fail(6, node, f"job {job}: a value of {extremes.least}")
+
+    def _fail(self, law: int, node: _Node, what: str) -> NoReturn:
+        raise LawError(
+            f"{self._problem.name}: law {law} ({LAWS[law]}) does not hold at {node}: "
+            f"{what}"
+        )
+
+
+@dataclass(slots=True)
+class _Extremes:
+    """The least and the largest of all numbers that came up."""
+
+    least: int = 0
+    most: int = 0
+
+    def of(self, value: Any) -> Any:
+        """Return numbers that tell it, in lists where they are in lists."""
+        if isinstance(value, list):
+            return [self.of(one) for one in value]
+        if isinstance(value, SimpleNamespace):
+            return value
+        number = _Recorded(value)
+        number.extremes = self
+        return number.noted()
+
+
+class _Recorded(int):
+    """An integer that notes what is made of it."""
+
+    extremes: _Extremes
+
+    def noted(self) -> _Recorded:
+        """Note it."""
+        self.extremes.least = min(self.extremes.least, int(self))
+        self.extremes.most = max(self.extremes.most, int(self))
+        return self
+
+
+def _recording(name: str) -> Callable[..., Any]:
+    plain = getattr(int, name)
+
+    def operation(self: _Recorded, *others: Any) -> Any:
+        number = _Recorded(plain(self, *others))
+        number.extremes = self.extremes
+        return number.noted()
+
+    return operation
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "neg"):
+    setattr(_Recorded, f"__{_name}__", _recording(f"__{_name}__"))
+
+
+# -- engines ---------------------------------------------------------------------------
+
+TREE_NODES = 2000
+"""Nodes of a tree that engines are compared on, about: more are not begun."""
+
+
+def _same_tree(problem: Model, names: list[str]) -> tuple[dict[str, str], int]:
+    """Law 7: explore a tree on every engine; return what each said, and its size."""
+    ub = _fixed_ub(problem)
+    tree = tree_of(problem, SolveOptions(), ub)
+    expected: tuple[int, int, list[int]] | None = None
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(["reference", *names]):
+        try:
+            engine = get_engine(name)
+            reason = engine.availability() or engine.supports(problem, tree)
+            if reason is None:
+                device = engine.devices(1)[0]
+                session = engine.open(problem, tree, device, ub=ub, all_optima=True)
+        except EngineUnavailable as error:
+            reason = str(error)
+        if reason is not None:
+            found[name] = reason
+            continue
+        session.load(WorkUnit.whole(problem.n_jobs))
+        counters = explore_to_end(session, ub, 0.2).counters
+        session.close()
+        counted = counters.decomposed, counters.leaves, counters.closed.tolist()
+        expected = expected or counted
+        if counted != expected:
+            raise LawError(
+                f"{problem.name}: law 7 ({LAWS[7]}) does not hold below {ub}: "
+                "decomposed, leaves, closed by depth are "
+                f"{expected} on reference, {counted} on {name}"
+            )
+        found[name] = "the same"
+    return found, 0 if expected is None else expected[0]
+
+
+def _fixed_ub(problem: Model) -> int:
+    """Return a UB with a tree that is neither empty nor large, and never changes.
+
+    No permutation costs less than the UB but one of ``UB - 1``.
+    """
+    engine = get_engine("reference")
+    tree = tree_of(problem, SolveOptions(), None)
+    best = problem.bound_of(problem.root_state())
+    ub, step = best + 1, 1
+    while True:
+        session = engine.open(problem, tree, engine.devices()[0], ub=ub)
+        session.load(WorkUnit.whole(problem.n_jobs))
+        size, leaf, over = 0, None, False
+        while size <= TREE_NODES and not over:
+            part = session.advance(ub, 0.02)
+            size, over = size + part.decomposed, part.exhausted
+            leaf = part.best or leaf
+        if not over:
+            return best
+        if leaf is not None:
+            return leaf.value + 1
+        if ub >= problem.trivial_ub:
+            return ub
+        best, ub, step = ub, min(ub + step, problem.trivial_ub), 2 * step

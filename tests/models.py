@@ -1,0 +1,80 @@
+"""Models that tests check and explore."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+import dpbb
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "12_own_model.py"
+
+
+def example():
+    """Return the module of the example."""
+    spec = spec_from_file_location("own_model", EXAMPLE)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+LinearOrdering = example().LinearOrdering
+WeightedTardiness = example().WeightedTardiness
+
+
+class TotalCompletion(dpbb.Model):
+    """A flow shop's sum of completion times: sorted jobs, local variables, ifs."""
+
+    objective = "total completion time"
+    state: ClassVar = {"ends": "n_machines", "total": None}
+
+    def __init__(self, times):
+        self.times = np.array(times)
+        self.n_jobs, self.n_machines = self.times.shape
+        last = self.times[:, -1]
+        self.by_time = np.argsort(last, kind="stable")
+        self.last = last
+        self.trivial_ub = self.n_jobs * int(self.times.sum()) + 1
+
+    def take(self, node, job):
+        end = 0
+        for k in range(self.n_machines):
+            end = max(end, node.ends[k]) + self.times[job][k]
+            node.ends[k] = end
+        node.total += end
+
+    def node_bound(self, node):
+        end = node.ends[self.n_machines - 1]
+        bound = node.total
+        for other in self.by_time:
+            if other in node.left:
+                end += self.last[other]
+                bound += end
+        return bound
+
+    def child_bound(self, node, job):
+        end = 0
+        for k in range(self.n_machines):
+            end = max(end, node.ends[k]) + self.times[job][k]
+        bound = node.total + end
+        for other in self.by_time:
+            if other in node.left and other != job:
+                end += self.last[other]
+                bound += end
+        return bound
+
+
+def random_models(rng, n_jobs=6):
+    """Return a small model of each kind."""
+    times, due, weights = rng.integers(1, (12, 5 * n_jobs, 5), (n_jobs, 3)).T
+    shop = dpbb.FlowShopInstance("shop", rng.integers(0, 20, (n_jobs, 4)))
+    return {
+        "ordering": LinearOrdering(rng.integers(0, 30, (n_jobs, n_jobs))),
+        "tardiness": WeightedTardiness(times, due, weights, [(0, 1), (3, 2)]),
+        "completion": TotalCompletion(rng.integers(1, 15, (n_jobs, 3))),
+        "blocking": dpbb.BlockingFlowShop(shop),
+    }
+
+
+KINDS = tuple(random_models(np.random.default_rng(0)))

@@ -1,0 +1,113 @@
+"""What is outside of a model's language is refused, with the line and another way."""
+
+import re
+
+import pytest
+
+import dpbb
+from dpbb.modeling.text import FUNCTIONS
+
+OUTSIDE = {
+    "while node.t:\n            pass": "an assignment, for, if or a return",
+    "node.t = node.t / 2": r"\+, - or \*",
+    "node.t = abs(node.t)": "min or max of two values",
+    "node.t = 0.5": "a whole number",
+    "node.t = self.a[1:2]": "one index in each pair",
+    "a = b = 1": "one target",
+    "node.t = 1 if 0 < job < 3 else 2": "one comparison",
+    "for job in self.jobs():\n            pass": "to go over",
+    "if job:\n            return": "one return, at the end",
+    "node.t = max(*self.a)": "min or max of two values",
+    "node.t = [1]": "whole numbers, tables, fields",
+    "self.t = 1": "a variable or a field of the node",
+    "job = 1": "a variable of another name",
+    "node.t = node.left": "x in node.left",
+}
+
+
+@pytest.mark.parametrize("line", OUTSIDE)
+def test_what_is_outside_is_refused_with_its_line(line, tmp_path):
+    text = (
+        "import dpbb\n\n\nclass Mine(dpbb.Model):\n"
+        "    def take(self, node, job):\n"
+        f"        {line}\n"
+    )
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    code = compile(text, str(path), "exec")
+    with pytest.raises(dpbb.ModelError, match=OUTSIDE[line]) as caught:
+        exec(code, {"__name__": "mine"})  # noqa: S102
+    assert re.search(r"mine\.py:[67]: in take", str(caught.value))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_other_parameters_are_refused(name):
+    def function(self, node, time):
+        return 0
+
+    with pytest.raises(dpbb.ModelError, match=r"the parameters \(self, node"):
+        type("Mine", (dpbb.Model,), {name: function})
+
+
+def test_bounds_may_not_change_a_node():
+    with pytest.raises(dpbb.ModelError, match="only take changes a node"):
+
+        class Mine(dpbb.Model):
+            def node_bound(self, node):
+                node.t = 1
+                return node.t
+
+
+class Small(dpbb.Model):
+    n_jobs = 2
+    trivial_ub = 100
+    state = {"time": None}  # noqa: RUF012
+
+    def take(self, node, job):
+        node.time += self.times[job]
+
+    def node_bound(self, node):
+        return node.time
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({}, "self.times to be made in __init__"),
+        ({"times": [1.5, 2]}, "a table of whole numbers with 1 axes"),
+        ({"times": [[1], [2]]}, "a table of whole numbers with 1 axes"),
+        ({"times": [1, 2, 3]}, "an axis 0 of 2 jobs, got a length of 3"),
+    ],
+)
+def test_data_that_the_text_cannot_use_are_refused(data, expected):
+    problem = Small()
+    vars(problem).update(data)
+    with pytest.raises(dpbb.ModelError, match=re.escape(expected)):
+        _ = problem.shape
+
+
+def test_fields_that_are_not_declared_are_refused():
+    class Other(Small):
+        state = {"end": None}  # noqa: RUF012
+
+    problem = Other()
+    problem.times = [1, 2]
+    with pytest.raises(dpbb.ModelError, match=r"one of the node's fields \(end\)"):
+        _ = problem.shape
+
+
+def test_the_digest_is_of_what_is_done():
+    class Same(dpbb.Model):
+        def take(self, node, job):
+            """Said otherwise."""
+            node.time += self.times[job]  # and elsewhere
+
+        def node_bound(self, node):
+            return node.time
+
+    class Different(Small):
+        def node_bound(self, node):
+            return node.time + 1
+
+    assert Same.text.digest == Small.text.digest
+    assert Different.text.digest != Small.text.digest

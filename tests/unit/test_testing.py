@@ -1,0 +1,144 @@
+# ruff: noqa: E501 (what is changed stands beside what it becomes)
+"""Wrong models are caught, each by a law that says where."""
+
+import inspect
+import re
+import textwrap
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.testing import LawError, check_model
+from tests import models
+from tests.models import random_models
+
+MUTATIONS = {
+    "ordering": [
+        ("bound = node.loss", "bound = node.loss + 1"),
+        ("return node.loss", "return node.loss + 1"),
+        ("return node.loss", "return node.loss - 100"),
+        ("return node.loss", "return 0"),
+        ("node.loss += self.excess[job][other]", "node.loss += self.excess[other][job]"),
+        ("bound += self.excess[job][other]", "bound += self.excess[other][job]"),
+        ("bound += self.excess[job][other]", "bound += self.worth[job][other]"),
+        ("bound += self.excess[job][other]", "bound += 2 * self.excess[job][other]"),
+        ("LinearOrdering(self.worth.T)", "LinearOrdering(self.worth)"),
+        ("LinearOrdering(self.worth.T)", "LinearOrdering(2 * self.worth.T)"),
+        ("return bound", "return bound - 1"),
+    ],
+    "tardiness": [
+        ("bound += self.weights[other]", "bound += 1 + self.weights[other]"),
+        ("return bound", "return -bound - 1"),
+        ("late = node.time + self.times[other]", "late = node.time + 2 * self.times[other]"),
+        ("- self.due[other]", "- self.due[other] + 5"),
+        ("self.weights[other] * max(0, late)", "4 * self.weights[other] * max(0, late)"),
+        ("node.time += self.times[job]", "node.time = self.times[job]"),
+        ("node.cost += self.weights[job]", "node.cost += 0 * self.weights[job]"),
+        ("max(0, node.time - self.due[job])", "(node.time - self.due[job])"),
+        ("return waits > 0", "return waits == 0"),
+        ("return waits > 0", "return waits >= 0"),
+    ],
+    "completion": [
+        ("bound = node.total + end", "bound = node.total"),
+        ("bound = node.total\n", "bound = node.total + 1\n"),
+        ("if other in node.left and other != job", "if other in node.left"),
+        ("end += self.last[other]\n                bound += end\n        return bound\n\n",
+         "end += self.last[other] + 9\n                bound += end\n        return bound\n\n"),
+        ("in self.by_time:\n            if other in node.left:", "in self.backwards:\n            if other in node.left:"),
+        ("node.total += end", "node.total += 2 * end"),
+        ("node.ends[k] = end", "node.ends[k] = 0"),
+    ],
+    "blocking": [
+        ("bound = max(bound, node.free[k] + after)", "bound = max(bound, node.free[k] + after + 1)"),
+        ("bound = max(bound, before + after)", "bound = max(bound, leave + after)"),
+        ("node.free[last] = leave + self.times[job][last]", "node.free[last] = leave"),
+        ("node.other.free[self.n_machines - 1 - k]\n            bound = max(bound, node",
+         "node.other.free[k]\n            bound = max(bound, node"),
+        ("leave - self.times[job][k]", "enter"),
+        ("shop.times[:, ::-1]", "shop.times"),
+        ("return 2 * parent + int(self.times.sum(axis=1).max())", "return ub // 2"),
+        ("node.free[k + 1])\n            node", "node.free[k])\n            node"),
+        ("node.free[0] = leave", "node.free[0] = leave"),
+        ("leave = node.free[0]\n", "leave = node.free[0] - 3\n"),
+    ],
+}  # fmt: skip
+
+SOURCES = {
+    "ordering": (models.EXAMPLE, "LinearOrdering"),
+    "tardiness": (models.EXAMPLE, "WeightedTardiness"),
+    "completion": (models.__file__, "TotalCompletion"),
+    "blocking": (inspect.getsourcefile(dpbb.BlockingFlowShop), "BlockingFlowShop"),
+}
+"""File and class of each kind of model."""
+
+CASES = [
+    (kind, number)
+    for kind, mutations in MUTATIONS.items()
+    for number, (old, new) in enumerate(mutations)
+    if old != new
+]
+_numbers = count()
+
+
+def mutated(kind, number, folder):
+    """Return the class of a kind with one place changed."""
+    file, name = SOURCES[kind]
+    before, text = Path(file).read_text().split(f"class {name}(")
+    old, new = MUTATIONS[kind][number]
+    assert old in text, f"{old!r} is not in {file}"
+    path = folder / f"mutated_{next(_numbers)}.py"
+    path.write_text(f"{before}class {name}({text.replace(old, new, 1)}")
+    space = {"__name__": path.stem, "__file__": str(file)}
+    exec(compile(path.read_text(), str(path), "exec"), space)  # noqa: S102
+    return space[name]
+
+
+@pytest.mark.parametrize(("kind", "number"), CASES)
+def test_a_wrong_model_is_caught(kind, number, tmp_path):
+    problem = random_models(np.random.default_rng(7), 7)[kind]
+    wrong = mutated(kind, number, tmp_path)
+    problem = object.__new__(wrong)
+    right = random_models(np.random.default_rng(7), 7)[kind]
+    vars(problem).update(right.__getstate__())
+    if kind == "completion":
+        problem.backwards = problem.by_time[::-1]
+    with pytest.raises((LawError, dpbb.ModelError)) as caught:
+        check_model(problem, engines=())
+    assert re.search(
+        r"law [1-6] .* at front .*left|expected|completion", str(caught.value)
+    )
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_right_models_keep_the_laws(kind):
+    for seed in range(3):
+        check_model(random_models(np.random.default_rng(seed), 7)[kind], engines=())
+
+
+def test_engines_are_compared_and_named():
+    problem = random_models(np.random.default_rng(0))["tardiness"]
+    checked = check_model(problem, nodes=20, engines=("reference", "cpu"))
+    assert checked.engines == {"reference": "the same", "cpu": "the same"}
+    assert "all hold" in checked.summary()
+
+
+def test_an_engine_that_counts_otherwise_is_told(monkeypatch):
+    from dpbb.modeling import cpu
+
+    problem = random_models(np.random.default_rng(0))["tardiness"]
+    written = cpu._MODULE
+    monkeypatch.setattr(cpu, "_forms", {})
+    monkeypatch.setattr(cpu, "_MODULE", written.replace("- int64(1)", "+ int64(1)"))
+    monkeypatch.setattr(
+        cpu.ScalarWriter, "value", lambda self, code: f"int64({code} + 3)"
+    )
+    with pytest.raises(LawError, match="law 7"):
+        check_model(problem, nodes=20, engines=("cpu",))
+
+
+def test_other_problems_are_refused():
+    with pytest.raises(dpbb.OptionError, match=r"expected a dpbb\.Model, got str"):
+        check_model(textwrap.dedent("none"))
