@@ -49,6 +49,9 @@ GROWTH = 4
 PRECISE = 0.02
 """Relative standard error at which no further round is worth its time."""
 
+MOST_CHILDREN = 1 << 21
+"""Of a level of ``Sampler.each``, about: some 200 MB."""
+
 MOST_UBS = 256
 """Upper bounds that a round gives estimates for."""
 
@@ -217,6 +220,8 @@ class Sampler:
     ) -> NDArray[np.float64]:
         """Estimate the nodes below each root by one probe; from any thread.
 
+        Where the tree is wide it keeps fewer than ``samples``.
+
         Returns
         -------
         ndarray of float64, shape (r,)
@@ -225,7 +230,8 @@ class Sampler:
         random = np.random.default_rng(seed)
         count = len(roots.depths)
         numbered = np.arange(count)
-        below, *_ = self._descend(self._walked(roots, numbered), samples, random, count)
+        entries = self._walked(roots, numbered)
+        below, *_ = self._descend(entries, samples, random, count, MOST_CHILDREN)
         return below.sum(axis=0)
 
     def _probe(
@@ -252,8 +258,11 @@ class Sampler:
         samples: int,
         random: np.random.Generator,
         n_roots: int,
+        most_children: float = math.inf,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int, int]:
         """Walk down from some roots, which are given by depth.
+
+        Where nodes would have more children, fewer are kept, of wider strata at last.
 
         Returns
         -------
@@ -285,9 +294,12 @@ class Sampler:
             groups = roots * strata.count + found
             if n_roots * strata.count <= 2**16:
                 groups = groups.astype(np.uint16)  # sorted in linear time
-            kept, weights, left_out = thin(
-                level.weights[children.parents], groups, samples, random
-            )
+            before = level.weights[children.parents]
+            kept, weights, left_out = thin(before, groups, samples, random)
+            most = most_children / (self._n_jobs - depth)
+            while len(kept) > most:
+                samples, groups = max(1, samples // 2), groups >> (samples == 1)
+                kept, weights, left_out = thin(before, groups, samples, random)
             thinned += left_out
             widest = max(widest, len(level.weights), len(found))
             above = level.strata[children.parents]

@@ -22,16 +22,16 @@ none        due duedate deadline tardiness lateness release released releasedate
             readytime arrival weight qty quantity amount count batch
             batchsize lotsize priority prio setup changeover customer client
             date start begin end position price cost value revenue family size piece pcs
-            completion makespan slack tardy leadtime rj dj wj
+            completion makespan slack tardy leadtime rj dj wj needed comment remark note
             faellig faelligkeit faelligkeitsdatum termin termine endtermin starttermin
             liefertermin liefertermine lieferdatum lieferfrist frist freigabe
             freigabetermin freigabedatum verfuegbar gewicht gewichte gewichtung menge
             mengen stueckzahl losgroesse auftragsmenge prioritaet prioritaeten ruesten
             ruestzeit ruestzeiten kunde kunden kundennummer kundennr datum
             auftragsdatum preis kosten wert anzahl lieferwoche
-            wunschtermin
+            wunschtermin bemerkung kommentar
 sum         total sum average mean summe summen gesamt mittel
-beside      time day hour h min mins minute s sec second d kg g t lb pc unit
+beside      time day hour h min mins minute s sec second d kg g t lb pc unit by
             eur usd of the in per planned earliest latest requested promised
             delivery need required shipping ship wish lead liefer wunsch
             machine maschine st stk stueck tage stunden minuten

@@ -49,12 +49,14 @@ MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
 MOST_STEPS = 2_000_000  # pairs of machines times jobs
 MOST_BYTES, MOST_LISTS, MOST_OBJECTS = 2**25, 2**21, 2**10  # of a file, unpacked
+MOST_DIGITS = 2**28  # of all nodes that are left between roots
 HELP = "--finer (of dpbb verify) makes small units at one bound; --all explores all"
 DRAWS, DIGEST_DRAWS = 40, 422  # 0.9 ** 422 < 2 ** -64
 BY_CLAIM = 4  # beside so many draws there is one by claimed nodes
 NODES = 300_000, 2_000_000_000  # budgets: of plain Python, and compiled
 BINS, KEPT = 32, (32, 2048)  # of a walk's depth: strata; nodes that go on, in all
-STARTS = 64  # nodes that a walk begins with
+STARTS = 64  # nodes that a walk begins with, so that a large one is not overlooked
+MOST_SIZE = 1e290  # of an estimate: sums are finite
 FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
 ZERO: tuple[int, int, Counter[int]] = (
@@ -492,7 +494,7 @@ def kernels(fast):
                     if gone[s][job] == 0 and found[side][job] < ub:
                         t = min(BINS - 1, (ub - 1 - found[side][job]) * BINS // span)
                         t, count = t + count % each * BINS, count + 1
-                        weights[there][t] = min(weights[there][t] + weight, 1e290)
+                        weights[there][t] = min(weights[there][t] + weight, MOST_SIZE)
                         seed = seed * 48271 % 2147483647
                         if seed * weights[there][t] < weight * 2147483647.0:
                             picks[t][0], picks[t][1], picks[t][2] = s, job, side
@@ -612,9 +614,11 @@ class Tree:
     def weigh(self, part, ub, rng):
         """Estimate the number of nodes of a part."""
         sums, nodes = self.frontier(self.marks_of(part), ub, 0)
-        some = rng.sample(nodes, min(len(nodes), STARTS))
-        if not some:
-            return sums[0]
+        groups = (nodes[at : at + STARTS] for at in range(0, len(nodes), STARTS))
+        return sum((self.walked(some, ub, rng) for some in groups), sums[0])
+
+    def walked(self, some, ub, rng):
+        """Estimate the number of nodes below some."""
         rows, m, lanes = self.kept + len(some), len(self.root[1]), len(self.root[2])
         level = (
             self.zeros(2, rows, 2, m),
@@ -624,7 +628,7 @@ class Tree:
         for values, of_root in zip(level, self.root):
             for row in range(2 * len(some)):
                 values[row % 2][self.kept + row // 2] = self.table(of_root)
-        weights = [0.0] * self.kept + [len(nodes) / len(some)] * len(some)
+        weights = [0.0] * self.kept + [1.0] * len(some)
         starts = self.numbers([mark for (mark,) in some])
         about = (
             level,
@@ -635,7 +639,7 @@ class Tree:
         found, span = self.table(self.found), max(1, ub - self.root_bound())
         seed = rng.randrange(1, 2**31 - 1)
         about = self.tables, self.options, *about, found, ub, span, seed
-        return sums[0] + self.walk(*about)
+        return self.walk(*about)
 
     def explore(self, part, ub, most, pool=None):
         """Return the counts of a part; None if it has more nodes than most."""
@@ -807,7 +811,9 @@ def parts_of(units, n_jobs):
             owner[path] = part  # a root that is taken whole has a new owner
         parts.append(part)
     expect(() in owner, "no unit has the whole tree")
-    for path in sorted(owner):
+    paths = sorted(owner)
+    check_between(paths, n_jobs)
+    for path in paths:
         part, leaves = owner[path], factorial(n_jobs - len(path))
         while above and path[: len(above[-1])] != above[-1]:
             above.pop()
@@ -820,6 +826,17 @@ def parts_of(units, n_jobs):
             owner[above[-1]].open -= leaves
         above.append(path)
     return parts
+
+
+def check_between(paths, n_jobs):
+    """Refuse roots between which there is more than there is memory for."""
+    inner, before = 0, ()
+    for path in paths:
+        same = len(os.path.commonprefix([before, path]))
+        inner, before = inner + len(path) - same - (same < len(before)), path
+    digits = inner * n_jobs * max(map(len, paths))
+    if digits > MOST_DIGITS:
+        raise Unchecked(f"expected roots that leave at most {MOST_DIGITS} digits")
 
 
 def check_books(certificate):
@@ -863,8 +880,9 @@ class Audit:
     all estimated nodes have false counts, k draws miss them with probability
     (1 - f) ** k, whoever chose them, unless he could know the seed.
 
-    ``tree``: as ``Tree``, has ``weigh`` and ``explore_all``. ``seed``: any value, or
-    "digest": then a hash of the certificate. ``say``: is told what is explored.
+    ``tree``: as ``Tree``, with ``threads``, ``weigh`` and ``explore_all``. ``seed``:
+    any value, or "digest": then a hash of the certificate. ``say``: is told what is
+    explored.
     """
 
     def __init__(self, certificate, parts, tree, seed, say):
@@ -889,7 +907,7 @@ class Audit:
             draws = max(draws, DIGEST_DRAWS)
         rng = random.Random(str(seed))
         self.say(f"estimates the sizes of {len(self.parts)} units")
-        sizes = [self.tree.weigh(part, self.floor, rng) for part in self.parts]
+        sizes = self.estimated([rng.getrandbits(63) for _ in self.parts])
         chosen = rng.choices(self.parts, sizes, k=draws)
         sizes = [part.nodes for part in self.parts]
         chosen += rng.choices(self.parts, sizes, k=-(-draws // BY_CLAIM))
@@ -913,7 +931,19 @@ class Audit:
         if reasons:
             return TOO_LITTLE, f"{text}; {', and '.join(reasons)}. {HELP}"
         who = ". Who explored a share x of the tree, by these estimates, passes with x^"
-        return AUDITED, f"{text}{who}{draws}: {0.9**draws:.2g} for 90 %"
+        odds = f"{draws}: {0.9**draws:.2g} for 90 %"
+        known = "; so many as he could try seeds" * (self.seed == "digest")
+        return AUDITED, f"{text}{who}{odds}{known}"
+
+    def estimated(self, seeds):
+        """Return the estimated nodes of each part."""
+
+        def weigh(part, seed):
+            found = self.tree.weigh(part, self.floor, random.Random(seed))
+            return min(found, MOST_SIZE)
+
+        with ThreadPoolExecutor(self.tree.threads) as pool:
+            return [*pool.map(weigh, self.parts, seeds)]
 
     def whole(self, nodes):
         """Whether the budget is enough for the whole tree, as it is claimed."""

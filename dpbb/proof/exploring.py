@@ -22,6 +22,7 @@ from dpbb.engines.driver import Exploration, explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
+from dpbb.kernels.cores import usable_cores
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem, objective_of
 from dpbb.proof import checker
@@ -42,8 +43,8 @@ Yields the number of each and what was found, in any order.
 SAMPLES, SAMPLES_PLAIN = 64, 4
 """Nodes of a stratum that an estimate keeps; where nothing of a problem is compiled."""
 
-MOST_ROOTS = 64
-"""Roots of a depth that an estimate begins with."""
+FEW_ROOTS, MOST_ROOTS = 64, 512
+"""With more roots fewer are kept below each; so many are estimated together."""
 
 SLICE_S, LEAST_S, RATE = 0.2, 0.002, {"cpu": 1e8, "cuda": 1e10}
 """Seconds between two looks at the number of nodes; fewer where few are wanted: at so
@@ -230,6 +231,11 @@ class Tree:
         Name of what explores here.
     elsewhere
         What explores instead, if it is not None.
+
+    Attributes
+    ----------
+    threads
+        That estimate side by side; one where a problem's own methods do.
     """
 
     def __init__(
@@ -245,6 +251,8 @@ class Tree:
         self.name = engine if elsewhere is None else "a cluster"
         self._here: list[Explorer] = []
         self._samplers: dict[int, Sampler] = {}
+        compiled = get_engine("cpu").supports(problem, self._tree) is None
+        self.threads = usable_cores() if compiled else 1
         if elsewhere is None:
             chosen = get_engine(engine)
             self._here = [
@@ -253,16 +261,22 @@ class Tree:
             ]
 
     def weigh(self, part: checker.Part, ub: int, rng: Random) -> float:
-        """Estimate the number of nodes of a part."""
+        """Estimate the number of nodes of a part.
+
+        Below each of its roots: one large subtree may be hidden among thousands.
+        """
         sampler = self._samplers.get(ub)
         if sampler is None:
             sampler = self._samplers[ub] = Sampler(self._problem, self._tree, ub)
-        seed = rng.getrandbits(63)
-        roots = RootSample.of(self._owned(part))
-        drawn = roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
+        roots = self._owned(part)
         samples = SAMPLES if sampler.compiled else SAMPLES_PLAIN
-        sizes = sampler.each(drawn, samples, np.random.SeedSequence(seed))
-        return float(sizes @ drawn.weights)
+        samples = max(1, samples * FEW_ROOTS // max(FEW_ROOTS, len(roots)))
+        size = 0.0
+        for first in range(0, len(roots), MOST_ROOTS):
+            some = RootSample.of(roots.take(slice(first, first + MOST_ROOTS)))
+            seed = np.random.SeedSequence(rng.getrandbits(63))
+            size += float(sampler.each(some, samples, seed).sum())
+        return size
 
     def _owned(self, part: checker.Part) -> WorkUnit:
         """Return what is left of the roots of a part without those of others."""

@@ -34,6 +34,8 @@ NO_TIMES = (
     "completion time",
     "lead time",
     "required date",
+    "needed by",
+    "Remarks",
     "Liefer-Termin",
     "Anzahl",
     "machine",

@@ -259,6 +259,7 @@ def test_a_seed_of_the_digest_has_more_draws(dealt, both):
     verdict, text = both(dealt, parts=True, seed="digest")
     assert verdict == checker.AUDITED
     assert text.count("x^422") == 2
+    assert text.count("he could try seeds") == 2
 
 
 def test_limits_are_those_of_a_run():
@@ -371,6 +372,17 @@ def test_what_is_too_large_is_not_built_nor_refuted(tmp_path):
     )
     assert ran.returncode == checker.EXIT[checker.TOO_LITTLE], ran
     assert verify(path).verdict == checker.TOO_LITTLE
+
+
+def test_roots_that_leave_too_much_between_them_are_not_looked_at(both, monkeypatch):
+    """Of each level of a deep root all siblings are left."""
+    monkeypatch.setattr("dpbb.proof.verify.best_known_of", lambda _: None)
+    rng, content = random.Random(1), claim()
+    paths = {tuple(rng.randrange(N_JOBS - d) for d in range(18)) for _ in range(60_000)}
+    content["units"].append([[*map(list, paths)], 0, 0, [], [1448, 1448]])
+    verdict, text = both(content)
+    assert verdict == checker.TOO_LITTLE
+    assert text.count("roots that leave at most") == 2
 
 
 def test_too_little_memory_refutes_nothing(dealt, monkeypatch, both):

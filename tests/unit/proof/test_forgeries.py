@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import copy
 import random
+from contextlib import closing
 
 import numpy as np
 import pytest
 
+from dpbb.options import TreeOptions
+from dpbb.problems import decoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.exploring import Tree
 from dpbb.proof.verify import verify
-from dpbb.proof.walking import trailing_zeros
+from dpbb.proof.walking import Growing, trailing_zeros
 from tests.unit.proof.conftest import explored, pairs, run_certificate, totals, tree_of
 
 TIMES = np.random.default_rng(10).integers(1, 100, (13, 8))
@@ -183,6 +187,57 @@ def test_units_that_estimates_make_too_small_are_skipped(honest):
     numbers = some_units(honest, 0.33, ratio.__getitem__)
     sizes = [*map(nodes_of, honest["units"])]
     content = skipping(honest, numbers, lambda number: sizes[number] // 50)
+    assert passes(content) == 0
+
+
+def hidden(honest, depth=5, few=20, group=8):
+    """Books of somebody who put the largest subtrees of a depth among the smallest.
+
+    They are said to be closed, in a unit with all that has a node or two. Returns the
+    books, and the number of that unit and of its true nodes.
+    """
+    content, tree = copy.deepcopy(honest), tree_of(honest, fast=True)
+    ub = content["result"]["ub"]
+    problem = decoded({"kind": checker.KIND, **content["instance"]})
+    growing = Growing(problem, TreeOptions.from_json(content["tree"]), ub)
+    nodes = growing.walked([()])
+    for _ in range(depth):
+        nodes = [child for node in nodes for child in growing.children(node)]
+    found = {node.path: explored(tree, [node.path], ub) for node in nodes}
+    by_size = sorted(found, key=lambda path: sum(found[path][:2]))
+    large, small = by_size[-few:], [p for p in by_size if sum(found[p][:2]) <= 5]
+    small += [path for path in growing.pruned if len(path) == depth]
+    above = [path for path in growing.pruned if len(path) < depth]
+    closed = checker.Counter(map(len, above))
+    units = [([()], sum(map(trailing_zeros, above)), 0, closed)]
+    others = sorted(set(found) - {*large, *small})
+    for first in range(0, len(others), group):
+        some = others[first : first + group]
+        units.append((some, *explored(tree, some, ub)))
+    nodes, leaves, closed = explored(tree, small, ub)
+    closed[depth] += few
+    nodes += sum(map(trailing_zeros, large))
+    units.append((sorted([*large, *small]), nodes, leaves, closed))
+    content["units"] = [
+        [[*map(list, roots)], *counts, pairs(closed), [ub, ub]]
+        for roots, *counts, closed in units
+    ]
+    checker.check_books(summed(content))
+    return content, nodes + leaves + sum(sum(found[path][:2]) for path in large)
+
+
+def test_large_subtrees_are_not_hidden_among_small_ones(honest):
+    """Estimates look below every root: of 1,700 that are alike 64 showed too little."""
+    content, true = hidden(honest)
+    *_, part = checker.check_books(content)
+    assert true > 0.2 * sum(map(nodes_of, honest["units"]))
+    assert true > 10 * part.nodes
+    floor = content["result"]["ub"]
+    problem = decoded({"kind": checker.KIND, **content["instance"]})
+    with closing(Tree(problem, content, "cpu", None)) as own:
+        for tree in own, tree_of(content, fast=True):
+            found = [tree.weigh(part, floor, random.Random(n)) for n in range(12)]
+            assert true / 2 < min(found) <= max(found) < 2 * true
     assert passes(content) == 0
 
 
