@@ -100,7 +100,7 @@ def test_a_record_claims_what_its_schedule_and_its_certificate_show(record):
 
 @pytest.mark.parametrize("record", CLOSED, ids=lambda one: one.instance)
 def test_both_checkers_find_nothing_false(record):
-    """Of the books, and of a few parts of one: ``docs/closed.md`` says how to do more."""
+    """Of books, and a few parts of one: ``docs/closed.md`` says how to do more."""
     file = RESULTS / record.certificate
     found = verify(file, nodes=400_000, draws=4 if record is CLOSED[0] else 0)
     assert all(check.ok for check in found.checks)
