@@ -17,7 +17,7 @@ from dpbb.result.schedule import Schedule
 from dpbb.solving.arguments import checked
 from dpbb.solving.exploring import solved, submitted
 from dpbb.solving.plan import Plan
-from dpbb.solving.results import Tree
+from dpbb.solving.results import result_of_run
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
@@ -250,22 +250,22 @@ def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -
 
         def make_result(outcome: Outcome, n_written: int | None) -> Result:
             request = spec.request
-            if not request:
+            if request is None:
                 raise ClusterError(
                     f"run {spec.run_id} was not opened by dpbb.solve or dpbb.submit: "
                     "it has an outcome, but nothing to make a result of"
                 )
-            options = SolveOptions.from_mapping(request["options"])
+            options = SolveOptions.from_mapping(request.options)
             if given is not None:
                 options = options.replace(optima_file=given)
-            plan = Plan.from_request(
+            plan = Plan.of_request(
                 spec.problem, spec.instance, request, opened=opened, options=options
             )
-            return Tree(plan, spec, opened).result(outcome, n_written)
+            return result_of_run(plan, spec, opened, outcome, n_written)
 
         return make_result
 
-    return attach_run(client, run_id, tree_of, None if given is None else Path(given))
+    return attach_run(client, run_id, tree_of, given)
 
 
 def runs(client: Any) -> list[Snapshot]:

@@ -18,7 +18,7 @@ from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Result
-from dpbb.result.json_form import Cost, Seconds
+from dpbb.result.result import Cost, Seconds
 from dpbb.result.schedule import COLUMNS, Schedule
 from dpbb.result.written import PICTURES
 from dpbb.text.files import check_writable, known_suffix, noted, read_file

@@ -10,10 +10,11 @@ that who is idle next need not wait for a donor.
 
 from __future__ import annotations
 
-import heapq
 import math
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from sortedcontainers import SortedList
 
 from dpbb.coordination.messages import LeaseId, SeatId
 from dpbb.coordination.speeds import (
@@ -64,7 +65,7 @@ LAG_S = 0.2
 """An event loop that is later than this has too much to do."""
 
 _CROWD = 4  # so many leases or fewer for each idle seat: many wait
-_LOOKS = 64  # units that may be cut
+_LOOKS = 64  # units that may be cut, and donors of a class, that are looked at
 _FEW_LEASES = 16  # cannot keep the event loop busy
 _ANY = 1_000_000  # parts, where the number does not matter
 _SOME = 64  # idle seats that stand for all of them
@@ -319,9 +320,6 @@ class Balance:
         return donated.split(parts)
 
 
-"""So many donors of a class are looked at for one with enough roots."""
-
-
 class Donors:
     """Leases that may be asked to donate: those that have been at it for longest.
 
@@ -332,33 +330,29 @@ class Donors:
     ta056 at 3655 and 512 seats, the open roots chose donors hardly better than chance,
     and the leaves below them neither (``python -m tests.worlds scale``).
 
-    Seats of about one speed are a class, a heap by the time since which their leases
-    count as exploring.
+    Seats of about one speed are a class, in the order of the time since which their
+    leases count as exploring.
     """
 
     def __init__(self) -> None:
-        self._heaps: dict[int, list[tuple[float, LeaseId]]] = {}
+        self._classes: dict[int, SortedList] = {}
         self._entries: dict[LeaseId, tuple[int, float, int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
     def put(
         self, lease: LeaseId, open_roots: int, since: float, speed: float = 1.0
     ) -> None:
         """Add a lease, or note what is new of it."""
         kind = math.frexp(speed)[1]
-        entry = self._entries.get(lease)
+        if self._entries.get(lease, ())[:2] != (kind, since):
+            self.discard(lease)
+            self._classes.setdefault(kind, SortedList()).add((since, lease))
         self._entries[lease] = kind, since, open_roots
-        if entry is None or entry[:2] != (kind, since):
-            heap = self._heaps.setdefault(kind, [])
-            heapq.heappush(heap, (since, lease))
-            if len(heap) > 2 * len(self._entries) + 64:  # most are stale
-                self._rebuild()
 
     def discard(self, lease: LeaseId) -> None:
         """Forget a lease, if it is there."""
-        self._entries.pop(lease, None)
+        if lease in self._entries:
+            kind, since, _ = self._entries.pop(lease)
+            self._classes[kind].remove((since, lease))
 
     def pop(self, least: int, now: float, age_s: float = 0.0) -> LeaseId | None:
         """Take out a richest lease; None if none is found.
@@ -371,40 +365,16 @@ class Donors:
             It counts as exploring for so long at least.
         """
         best: tuple[float, LeaseId] | None = None
-        for kind, heap in self._heaps.items():
-            found = self._first(kind, heap, least)
-            if found is not None and now - found[0] >= age_s:
-                since, lease = found
-                explored = math.ldexp(max(now - since, 0.0), kind)
-                if best is None or explored > best[0]:
-                    best = explored, lease
+        for kind, leases in self._classes.items():
+            for since, lease in leases.islice(stop=_LOOKS):
+                if now - since < age_s:
+                    break
+                if self._entries[lease][2] >= least:
+                    explored = math.ldexp(max(now - since, 0.0), kind)
+                    if best is None or explored > best[0]:
+                        best = explored, lease
+                    break
         if best is None:
             return None
         self.discard(best[1])
         return best[1]
-
-    def _first(
-        self, kind: int, heap: list[tuple[float, LeaseId]], least: int
-    ) -> tuple[float, LeaseId] | None:
-        """Return the oldest lease with enough roots; it stays in the heap."""
-        poor: list[tuple[float, LeaseId]] = []
-        found = None
-        while heap and found is None and len(poor) < _LOOKS:
-            since, lease = heap[0]
-            entry = self._entries.get(lease)
-            if entry is None or entry[:2] != (kind, since):
-                heapq.heappop(heap)  # stale
-            elif entry[2] < least:
-                poor.append(heapq.heappop(heap))
-            else:
-                found = since, lease
-        for item in poor:
-            heapq.heappush(heap, item)
-        return found
-
-    def _rebuild(self) -> None:
-        self._heaps.clear()
-        for lease, (kind, since, _) in self._entries.items():
-            self._heaps.setdefault(kind, []).append((since, lease))
-        for heap in self._heaps.values():
-            heapq.heapify(heap)

@@ -7,7 +7,6 @@ what is laborious (subtracting gifts, encoding, checking) happens elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 
 from dpbb.coordination.incumbent import Incumbent, jobs_of
 from dpbb.coordination.journal import Journal
-from dpbb.coordination.messages import RunSpec, SeatId, UnitId
+from dpbb.coordination.messages import RunSpec, UnitId
 from dpbb.coordination.optima import FoundOptima
+from dpbb.coordination.outcome import Standing
 from dpbb.coordination.units import Unit
 from dpbb.errors import CheckpointError, InvariantError, OptionError, shown
 from dpbb.problem import Problem, cost_of
-from dpbb.result import Improvement, Totals
 from dpbb.tree.counters import Counters, closed_leaves, decomposed_nodes
 from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit
@@ -55,31 +54,25 @@ class SavedUnit:
         return self.roots.subtract(WorkUnit.concatenate(self.gifts))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Checkpoint:
-    """A run at one moment.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Checkpoint(Standing):
+    """A run at one moment; its totals have the ledger's nodes.
 
     Parameters
     ----------
     spec
         What the run is; its ``upper_bound`` and ``permutation`` are those of its start.
-    cutoff, value, permutation, trajectory
-        The incumbent; seconds of the trajectory count from the opening of the run.
-    optima, n_optima, first_optimum
-        With all optima: those held, how many were found in all, and the number of the
-        first that is held: those before it are in a file alone.
+    cutoff
+        The upper bound while no better permutation is known.
+    optima, first_optimum
+        With all optima: those held, and the number of the first of them: those before
+        it are in a file alone.
     closed : ndarray of int64, shape (n_jobs + 1,)
         Closed subtrees at each depth, as of the ledger.
-    totals
-        What the run took so far, with the ledger's nodes.
     units
         The open units; empty at the end of a run that was exhausted.
     covered_s
         What was explored until then, in such seconds, is in it, whatever the seat.
-    seats
-        Seats that ever reported, with their engine.
-    error
-        Why the run failed; None if it did not.
     journal
         For a certificate; None without one.
     left_s
@@ -88,19 +81,12 @@ class Checkpoint:
 
     spec: RunSpec
     cutoff: int
-    value: int | None
-    permutation: tuple[int, ...] | None
-    trajectory: tuple[Improvement, ...]
     optima: NDArray[np.uint16]
-    n_optima: int
+    first_optimum: int = 0
     closed: NDArray[np.int64]
-    totals: Totals
     units: tuple[SavedUnit, ...]
     covered_s: float
-    seats: Mapping[SeatId, str]
-    error: str | None = None
     journal: Journal | None = None
-    first_optimum: int = 0
     left_s: float | None = None
 
     @property

@@ -23,7 +23,6 @@ stopped the run already.
 import math
 from collections.abc import Sequence
 
-from dpbb.coordination.answers import Answers
 from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
@@ -42,6 +41,7 @@ from dpbb.coordination.messages import (
     UnitId,
 )
 from dpbb.coordination.optima import Optima
+from dpbb.coordination.pace import Pace
 from dpbb.coordination.run import WINDOW_S, Run
 from dpbb.coordination.saves import Saves
 from dpbb.coordination.snapshot import RunState
@@ -62,6 +62,14 @@ STOP_NEW_S = 1.0
 """A seat that has never reported, as its kernel is still compiled, has so long."""
 
 
+LISTED_AT_STOP = 250_000
+"""A seat with more open roots does not list them at a stop, if nobody can use the list.
+
+That is so without a checkpoint: the run is over for good. Listing the 4 to 20 million
+roots of a GPU took tens of seconds.
+"""
+
+
 class Coordinator(Run):
     """One run; see the module for how to drive it.
 
@@ -80,7 +88,7 @@ class Coordinator(Run):
             opened, nodes = now - saved.totals.seconds, saved.totals.nodes
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
         super().__init__(spec, incumbent, opened, now + limit, now, nodes)
-        self._answers = Answers(self)
+        self._pace = Pace(spec)
         self._saves = Saves()
         self._stop_asked = now
         book = self.book
@@ -260,7 +268,7 @@ class Coordinator(Run):
         self._go_on(now)
         if lease is None or lease.id not in self.book.leases:
             return self._over(report.lease)
-        lease.answer = self._answers.order(lease)
+        lease.answer = self._answer(lease)
         if lease.answer.kind is OrderKind.DROP:
             self.abandon(lease)
             self._go_on(now)
@@ -294,7 +302,7 @@ class Coordinator(Run):
         if full is None:
             book.check_partition()
             return
-        self._answers.note_full(report.n_bytes)
+        self._pace.note_full(report.n_bytes)
         lease.save = False
         self._saves.reported(lease.id)
         self.incumbent.collect(full.optima)
@@ -327,13 +335,54 @@ class Coordinator(Run):
         """Seats that should report at once; forgotten by this call."""
         return self.book.take_nudges()
 
+    # -- answers ----------------------------------------------------------------
+
+    def _answer(self, lease: LeaseRecord) -> Order:
+        """Return the answer to a lease's report: what to do, how often to report."""
+        balance = self.book.balance
+        if self.state is RunState.STOPPING:
+            kind = OrderKind.STOP if self._lists_at_stop(lease) else OrderKind.DROP
+        elif lease.seat.draining:
+            kind = OrderKind.DRAIN
+        elif balance.shall_donate(lease):
+            if balance.gives_all(lease):
+                return Order(OrderKind.DRAIN, self.ub)
+            lease.asked_to_donate = True
+            return Order(OrderKind.DONATE, self.ub, balance.roots_to_give(lease))
+        else:
+            kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
+        return self._pace.order(kind, self.ub, len(self.book.leases))
+
     def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
-        """Return what a nudged seat may give at once; None: it is to report first."""
-        return self._answers.gift_wanted(seat_id)
+        """Return what a nudged seat may give at once, before it asks what is wanted.
+
+        None if it is to report and do as the answer says.
+        """
+        lease = self._lease_of(seat_id)
+        if lease is None or lease.seat.draining or lease.save:
+            return None
+        balance = self.book.balance
+        if balance.mixed or not balance.shall_donate(lease):
+            return None
+        lease.asked_to_donate = True
+        return GiftWanted(lease.id, balance.roots_to_give(lease))
 
     def full_wanted(self, seat_id: SeatId) -> bool:
         """Whether a nudged seat is to report in full at once."""
-        return self._answers.full_wanted(seat_id)
+        lease = self._lease_of(seat_id)
+        return lease is not None and lease.save
+
+    def _lease_of(self, seat_id: SeatId) -> LeaseRecord | None:
+        """Return the lease of a seat, while work is given out."""
+        seat = self.book.seats.get(seat_id) if self.running else None
+        return None if seat is None or seat.unit is None else seat.unit.lease
+
+    def _lists_at_stop(self, lease: LeaseRecord) -> bool:
+        """Whether a seat's last report says what remains."""
+        options = self.spec.options
+        # optimal permutations come with full reports alone
+        wanted = options.checkpoint is not None or options.all_optima or lease.save
+        return wanted or lease.open_roots <= LISTED_AT_STOP
 
     # -- steering -----------------------------------------------------------------
 

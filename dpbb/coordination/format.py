@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import msgspec
@@ -32,12 +32,12 @@ from msgspec import Meta
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.journal import Journal
-from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
+from dpbb.coordination.messages import Request, RunId, RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import MAX_OPTIMA_BYTES
+from dpbb.coordination.outcome import Standing
 from dpbb.errors import CheckpointError, DpbbError, InstanceError
 from dpbb.options import (
     OPTIONS,
-    TUNING,
     EngineName,
     RunOptions,
     TreeOptions,
@@ -46,7 +46,7 @@ from dpbb.options import (
 )
 from dpbb.problem import Problem, Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
-from dpbb.result import Improvement, Totals
+from dpbb.result.result import Cost, Count
 from dpbb.text.labels import Names, names_of
 from dpbb.text.names import clean
 from dpbb.tree.branching import refusal
@@ -55,7 +55,7 @@ from dpbb.tree.work_unit import WorkUnit
 
 MAGIC = b"dpbb-checkpoint"
 
-SCHEMA = 4
+SCHEMA = 5
 """Raised whenever the format changes; a reader refuses any other."""
 
 MOST_JOURNAL_BYTES = 1 << 28
@@ -67,9 +67,6 @@ MAX_LINE = 120
 LEVEL = 1
 """Of zlib: 10 million roots of a GPU take half a second and 1.2 to 1.7 bytes each.
 Level 6 saves a tenth of the bytes and takes five times as long."""
-
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Cost = Annotated[int, Meta(ge=-(2**62), le=2**62)]
 
 
 class Section(msgspec.Struct, frozen=True, array_like=True):
@@ -112,13 +109,16 @@ class HeaderUnit(msgspec.Struct, frozen=True):
     gifts: Roots | None = None
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header(Standing):
     """All of a checkpoint but what is in sections; see ``Checkpoint``.
 
     Parameters
     ----------
     options
         Those that the call was given, and the run has, without paths and addresses.
+    request
+        That of the run, without its options.
     """
 
     run_id: Annotated[str, Meta(min_length=1)]
@@ -128,23 +128,16 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     tree: TreeOptions
     engine: EngineName
     options: dict[str, Any]
-    request: dict[str, Any]
+    request: Request | None
     lease_timeout_s: float
     certificate: bool
     proved_bound: Cost | None
     root_bound: Cost | None
     cutoff: Cost
-    value: Cost | None
-    permutation: tuple[Count, ...] | None
-    trajectory: tuple[Improvement, ...]
-    n_optima: Count
     first_optimum: Count
     closed: tuple[Count, ...]
-    totals: Totals
     covered_s: float
     left_s: float | None
-    seats: dict[str, str]
-    error: str | None
     units: tuple[HeaderUnit, ...]
     optima: Section
     journal: Section | None
@@ -187,12 +180,11 @@ def encode(
     add
         Puts the content of a section somewhere, and returns where.
     """
-    spec = saved.spec
+    spec, request = saved.spec, saved.spec.request
     options = {**asdict(spec.options), "tuning": spec.tuning.to_mapping()}
-    request = dict(spec.request)
-    if "options" in request:
-        options = {**request["options"], **options}
-        request["options"] = None  # they are in ``options``
+    if request is not None:
+        options = {**request.options, **options}
+        request = replace(request, options={})
     journal = None
     if saved.journal is not None:
         journal = add(_compress(msgspec.json.encode(saved.journal.to_json())))
@@ -210,23 +202,17 @@ def encode(
         proved_bound=spec.proved_bound,
         root_bound=spec.root_bound,
         cutoff=saved.cutoff,
-        value=saved.value,
-        permutation=saved.permutation,
-        trajectory=saved.trajectory,
-        n_optima=saved.n_optima,
         first_optimum=saved.first_optimum,
         closed=tuple(saved.closed.tolist()),
-        totals=saved.totals,
         covered_s=saved.covered_s,
         left_s=saved.left_s,
-        seats={str(seat): engine for seat, engine in saved.seats.items()},
-        error=saved.error,
         units=tuple(
             HeaderUnit(one.id, one.least_lb, one.fresh, at, _add_gifts(one, add))
             for at, one in zip(roots, saved.units, strict=True)
         ),
         optima=add(_compress(saved.optima.astype("<u2").tobytes())),
         journal=journal,
+        **saved.standing(),
     )
     body = msgspec.json.encode(header)
     digest = hashlib.sha256(body).hexdigest()
@@ -391,46 +377,46 @@ def _decoded(
     if header.journal is not None:
         content = section_of(header.journal, "journal", MOST_JOURNAL_BYTES)
         journal = Journal.from_json(n_jobs, msgspec.json.decode(content))
+    # texts are shown, and a checkpoint may be anybody's: they steer no terminal
+    standing = header.standing() | {
+        "trajectory": tuple(
+            replace(step, source=clean(step.source)) for step in header.trajectory
+        ),
+        "seats": {SeatId(clean(one)): clean(x) for one, x in header.seats.items()},
+        "error": None if header.error is None else clean(header.error),
+    }
     return Checkpoint(
         spec=_spec_of(header, found),
         cutoff=header.cutoff,
-        value=header.value,
-        permutation=header.permutation,
-        trajectory=tuple(replace(x, source=clean(x.source)) for x in header.trajectory),
         optima=optima.astype(np.uint16).reshape(-1, n_jobs),
-        n_optima=header.n_optima,
         first_optimum=header.first_optimum,
         closed=np.array(header.closed, np.int64),
         units=tuple(units),
-        totals=header.totals,
         covered_s=header.covered_s,
         left_s=header.left_s,
-        seats={SeatId(clean(one)): clean(x) for one, x in header.seats.items()},
-        error=None if header.error is None else clean(header.error),
         journal=journal,
+        **standing,
     )
 
 
 def _spec_of(header: Header, problem: Problem[Any]) -> RunSpec:
-    """Return the run; of its options those that there are in this version.
-
-    Texts are shown, and a checkpoint may be anybody's: they steer no terminal.
-    """
-    options = without_places(_known(header.options, OPTIONS))
-    tuning = Tuning(**_known(options["tuning"], TUNING))
-    of_run = _known(options, [one.name for one in fields(RunOptions)])
-    checked = {k: OPTIONS[k].kind.check(value, k) for k, value in of_run.items()}
-    request = dict(header.request)
-    if "options" in request:
-        request["options"] = options
+    """Return the run."""
+    options, request = without_places(header.options), header.request
+    of_run = {
+        one.name: OPTIONS[one.name].kind.check(options[one.name], one.name)
+        for one in fields(RunOptions)
+        if one.name in options
+    }
+    if request is not None:
+        request = replace(request, options=options)
     return RunSpec(
         run_id=RunId(clean(header.run_id)),
         instance=clean(header.instance),
         problem=problem,
         tree=header.tree,
         engine=header.engine,
-        options=RunOptions(**checked),
-        tuning=tuning,
+        options=RunOptions(**of_run),
+        tuning=Tuning(**options["tuning"]),
         upper_bound=header.cutoff,
         root_bound=header.root_bound,
         permutation=header.permutation,
@@ -439,10 +425,6 @@ def _spec_of(header: Header, problem: Problem[Any]) -> RunSpec:
         request=request,
         lease_timeout_s=header.lease_timeout_s,
     )
-
-
-def _known(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name in names}
 
 
 def _decompress(content: bytes, what: str, most: int) -> bytes:

@@ -5,23 +5,70 @@ strings, ints below 2**63, byte strings and arrays, which is all that a message 
 hold: a leaf index passes 64 bits at 21 jobs and never travels.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, NewType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.coordination.from_below import Below
 from dpbb.engines.base import Candidate, Device
 from dpbb.options import RunOptions, TreeOptions, Tuning
 from dpbb.problem import Problem
+from dpbb.result import Improvement
 from dpbb.tree.work_unit import WorkUnit
 
 RunId = NewType("RunId", str)
 SeatId = NewType("SeatId", str)
 LeaseId = NewType("LeaseId", str)
 UnitId = NewType("UnitId", int)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known before a tree.
+
+    Parameters
+    ----------
+    root_bound
+        No permutation costs less: the best bound that is known before the tree.
+    makespan, permutation
+        The best schedule known; None without one.
+    trajectory
+        How it was found, in seconds since the start of the call.
+    below
+        With the strategy from below: the tree to explore next; None: the one tree.
+    """
+
+    root_bound: int = 0
+    makespan: int | None = None
+    permutation: tuple[int, ...] | None = None
+    trajectory: tuple[Improvement, ...] = ()
+    below: Below | None = None
+
+    def known(self) -> dict[str, Any]:
+        """Return these values by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Known)}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a run keeps of the call that opened it.
+
+    Whoever makes a result of the run, or goes on from it, wants to know it again.
+
+    Parameters
+    ----------
+    options
+        The options of the call, as JSON has them.
+    seconds
+        From its start to the opening of the run.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    known: Known = field(default_factory=Known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +107,12 @@ class RunSpec:
         No permutation costs less, as a tree at this cutoff has proved before; None:
         there was none.
     request
-        What the client wants to know again when it makes a result of the run; only
-        values that JSON has.
+        The call that it is of; None: nobody asks for a result of it.
     lease_timeout_s
         A seat that has not reported for so long has lost its lease.
     max_reports, max_report_bytes
         Periodic reports of all seats a second, and bytes of the full ones among them:
-        with many seats the intervals are stretched to stay below (``answers.py``).
+        with many seats the intervals are stretched to stay below (``pace.py``).
     """
 
     run_id: RunId
@@ -82,7 +128,7 @@ class RunSpec:
     time_limit_s: float | None = None
     certificate: bool = False
     proved_bound: int | None = None
-    request: Mapping[str, Any] = field(default_factory=dict)
+    request: Request | None = None
     lease_timeout_s: float = 60.0
     max_reports: float = 125.0
     max_report_bytes: float = 6e6

@@ -1,16 +1,55 @@
-"""What a run says when it is over; the API makes the user's result of it."""
+"""What a run has come to: what its checkpoints say of it, and its outcome."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from dpbb.coordination.journal import Journal
+from dpbb.coordination.messages import SeatId
 from dpbb.coordination.optima import Optima
 from dpbb.result import Improvement, Termination, Totals
+from dpbb.result.result import Cost, Count
 from dpbb.tree.counters import Counters
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """A finished run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What a run has come to.
+
+    Parameters
+    ----------
+    value, permutation
+        The incumbent; None when there is none.
+    trajectory
+        Incumbents in the order of discovery, in seconds since the run was opened.
+    n_optima
+        With all optima: how many optimal permutations were found in all.
+    totals
+        What the run took so far.
+    seats
+        Seats that ever reported, in the order of their first report, with their engine.
+    error
+        Why the run failed; None if it did not.
+    """
+
+    value: Cost | None
+    permutation: tuple[Count, ...] | None
+    trajectory: tuple[Improvement, ...]
+    n_optima: Count = 0
+    totals: Totals
+    seats: Mapping[SeatId, str] = field(default_factory=dict)
+    error: str | None = None
+
+    def standing(self) -> dict[str, Any]:
+        """Return these values by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Standing)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome(Standing):
+    """A finished run; the API makes the user's result of it.
 
     Parameters
     ----------
@@ -18,8 +57,6 @@ class Outcome:
         Why the run ended; ``stopped`` for a failed one, which has an ``error``.
     exhausted
         Every leaf was proved not to be below ``ub`` (closed leaves = n!).
-    value, permutation
-        The incumbent; None when there is none.
     ub
         The final upper bound; see ``Order.ub``.
     lower_bound
@@ -27,40 +64,27 @@ class Outcome:
         the incumbent's value, or a given upper bound below it.
     counters
         The ledger's, exact by laws 4 and 5; at a stop also nodes of seats that have not
-        said what remains (``answers.LISTED_AT_STOP``), which ``closed`` leaves out.
+        said what remains (``coordinator.LISTED_AT_STOP``), which ``closed`` leaves out.
     totals
         The same nodes, and what they took.
-    trajectory
-        Incumbents in the order of discovery.
-    seats
-        Seats that ever reported, in the order of their first report.
     optima
         With all optima: those that are held; see ``dpbb.coordination.optima``.
-    n_optima
-        With all optima: how many optimal permutations were found in all.
-    error
-        Why the run failed; None when it did not.
     journal
         For a certificate; None if the run kept none.
-    engines
-        The engines of ``seats``, each once.
     """
 
     termination: Termination
     exhausted: bool
-    value: int | None
-    permutation: tuple[int, ...] | None
     ub: int
     lower_bound: int
     counters: Counters
-    totals: Totals
-    trajectory: tuple[Improvement, ...]
-    seats: tuple[str, ...]
     optima: Optima | None = None
-    n_optima: int = 0
-    error: str | None = None
-    engines: tuple[str, ...] = ()
     journal: Journal | None = None
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines of the seats, each once."""
+        return tuple(dict.fromkeys(self.seats.values()))
 
     @property
     def n_bytes(self) -> int:

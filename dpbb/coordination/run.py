@@ -10,6 +10,7 @@ import math
 import sys
 from collections import deque
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -282,6 +283,19 @@ class Run:
             **asdict(totals),
         )
 
+    def _standing(self, now: float, nodes: Counters) -> dict[str, Any]:
+        """Return what the run has come to, by name; ``nodes``: as of ``totals``."""
+        incumbent = self.incumbent
+        return {
+            "value": incumbent.value,
+            "permutation": incumbent.permutation,
+            "trajectory": tuple(incumbent.trajectory),
+            "n_optima": incumbent.n_optima,
+            "totals": self.totals(now, nodes),
+            "seats": dict(self.book.used_seats),
+            "error": self.error,
+        }
+
     def checkpoint(self, now: float) -> Checkpoint:
         """Return the state that the run can go on from; copies references only."""
         book, incumbent = self.book, self.incumbent
@@ -294,46 +308,33 @@ class Run:
         return Checkpoint(
             spec=self.spec,
             cutoff=incumbent.cutoff,
-            value=incumbent.value,
-            permutation=incumbent.permutation,
-            trajectory=tuple(incumbent.trajectory),
             optima=nothing if optima is None else optima.permutations,
-            n_optima=incumbent.n_optima,
             first_optimum=0 if optima is None else optima.first,
             closed=book.counters.closed,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
-            totals=self.totals(now, book.counters),
             covered_s=self.seconds(min([now, *(_safe_at(x, now) for x in leases)])),
-            seats=dict(self.book.used_seats),
-            error=self.error,
             journal=journal,
             left_s=max(0.0, self.deadline - now) if self.deadline < math.inf else None,
+            **self._standing(now, book.counters),
         )
 
     def outcome(self) -> Outcome:
         """Return what the run came to; raises ValueError while it goes on."""
-        book, incumbent = self.book, self.incumbent
         if self.ended is None or self.termination is None:
             raise ValueError(f"expected run {self.spec.run_id} to be over, it goes on")
-        exhausted = self.error is None and not book.units
+        incumbent = self.incumbent
+        exhausted = self.error is None and not self.open_units
         return Outcome(
             termination=self.termination,
             exhausted=exhausted,
-            value=incumbent.value,
-            permutation=incumbent.permutation,
             ub=incumbent.ub,
-            lower_bound=self.incumbent.optimum_if_exhausted
+            lower_bound=incumbent.optimum_if_exhausted
             if exhausted
             else self.lower_bound,
             counters=self.explored,
-            trajectory=tuple(incumbent.trajectory),
-            totals=self.totals(self.ended, self.explored),
-            seats=tuple(self.book.used_seats),
-            engines=tuple(dict.fromkeys(self.book.used_seats.values())),
             optima=incumbent.optima() if self.spec.options.all_optima else None,
-            n_optima=incumbent.n_optima,
-            error=self.error,
-            journal=book.journal,
+            journal=self.book.journal,
+            **self._standing(self.ended, self.explored),
         )
 
     def _compiling(self, now: float) -> str:

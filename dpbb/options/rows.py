@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbb.errors import OptionError
-from dpbb.options.kinds import Kind, unknown_option
+from dpbb.options.kinds import Kind, optional, unknown_option
 from dpbb.options.permutations import parse_permutation
 from dpbb.text.files import read_file
 
@@ -75,18 +75,24 @@ class OptionRow:
 
 
 def row(
-    default: Any,
-    kind: Kind,
     group: Group,
+    kind: Kind,
     help: str,
     detail: str = "",
     *,
+    default: Any = None,
+    otherwise: str = "none",
     resumed: Resumed = Resumed.KEPT,
     client: bool = False,
 ) -> Any:  # whatever the field is
-    """Return a dataclass field that is a row of the table; see ``OptionRow``."""
+    """Return a dataclass field that is a row of the table; see ``OptionRow``.
+
+    ``otherwise``: what happens without a value, where there is no default.
+    """
     if client or kind.place or group is Group.TUNING:
         resumed = Resumed.ANEW
+    if default is None:
+        kind = optional(kind, otherwise)
     parts = {"kind": kind, "group": group, "help": help, "detail": detail}
     parts |= {"resumed": resumed, "client": client}
     return field(default=default, metadata={"row": parts})

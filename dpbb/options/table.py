@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
+
+import msgspec
 
 from dpbb.errors import OptionError
 from dpbb.options import kinds
@@ -139,29 +142,25 @@ class TreeOptions:
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as files have them; ``from_json``'s inverse."""
-        return {
-            "rule_version": self.rule_version,
-            "branching": str(self.branching),
-            "branching_ub": self.branching_ub,
-            "bound": self.bound,
-            "root_order": self.root_order,
-        }
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TreeOptions:
-        """Return the options that are among some values of a file."""
-        order = values["root_order"]
-        return cls(
-            BranchingRule(values["branching"]),
-            values["branching_ub"],
-            values["bound"],
-            None if order is None else tuple(order),
-            values["rule_version"],
-        )
+        """Return the options that are among some values of a file.
+
+        msgspec.ValidationError: they are none.
+        """
+        return msgspec.convert(values, cls)
 
 
-def _tuning(default: Any, kind: kinds.Kind, help: str) -> Any:
-    return row(default, kind, Group.TUNING, help)
+_limit = partial(row, Group.LIMITS, resumed=Resumed.ANEW)
+_search = partial(row, Group.SEARCH)
+_heuristic = partial(row, Group.HEURISTICS)
+_machine = partial(row, Group.MACHINES, client=True)
+_file = partial(row, Group.FILES)
+_shown = partial(row, Group.SHOWN)
+_tuning = partial(row, Group.TUNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -183,72 +182,70 @@ class Tuning:
     """
 
     explorers: int | None = _tuning(
-        None, kinds.optional(kinds.whole(1), "automatic"), "GPU: number of explorers"
+        kinds.whole(1), "GPU: number of explorers", otherwise="automatic"
     )
     block_size: int | None = _tuning(
-        None,
-        kinds.optional(kinds.whole(*BLOCK_SIZE_RANGE), "automatic"),
+        kinds.whole(*BLOCK_SIZE_RANGE),
         "GPU: threads of a block, a multiple of 32",
+        otherwise="automatic",
     )
     balance: Balance | None = _tuning(
-        None,
-        kinds.optional(kinds.choice(Balance), "automatic"),
+        kinds.choice(Balance),
         "GPU: how explorers share their work",
+        otherwise="automatic",
     )
     slice_s: float | None = _tuning(
-        None,
-        kinds.optional(kinds.number(above=0, most=1), "automatic"),
+        kinds.number(above=0, most=1),
         "seconds between looks at new orders; on a GPU orders end a slice",
+        otherwise="automatic",
     )
     units_per_seat: int = _tuning(
-        4, kinds.whole(1, 4096), "work units that a donation is cut into, per idle seat"
+        kinds.whole(1, 4096),
+        "work units that a donation is cut into, per idle seat",
+        default=4,
     )
     pool_size: int | None = _tuning(
-        None,
-        kinds.optional(kinds.whole(1, 1 << 24), "automatic"),
+        kinds.whole(1, 1 << 24),
         "engine pool: children that are bounded together",
+        otherwise="automatic",
     )
     selection: Selection | None = _tuning(
-        None,
-        kinds.optional(kinds.choice(Selection), "hybrid"),
+        kinds.choice(Selection),
         "engine pool: open nodes to take next; hybrid: the best, but the deepest while "
         "the pool is full; best: the lower bound of the tree rises, and memory grows",
+        otherwise="hybrid",
     )
     heuristic_threads: int | None = _tuning(
-        None,
-        kinds.optional(
-            kinds.whole(0, 1024),
-            "on a GPU's host the idle cores; of CPU workers none, or all but one of "
-            "the threads where the tree does not end in time",
-        ),
+        kinds.whole(0, 1024),
         "threads of each worker that improve schedules while the tree is explored; 0: "
         "none, as with --cutoff and without heuristics",
+        otherwise="on a GPU's host the idle cores; of CPU workers none, or all but one "
+        "of the threads where the tree does not end in time",
     )
     heuristic_start_s: float | None = _tuning(
-        None,
-        kinds.optional(
-            kinds.seconds(above=0),
-            "a quarter of the time so far, from 5 s to 5 minutes",
-        ),
+        kinds.seconds(above=0),
         "seconds that each of these threads takes for a schedule to start from",
+        otherwise="a quarter of the time so far, from 5 s to 5 minutes",
     )
     estimates: Estimates = _tuning(
-        Estimates.AUTO,
         kinds.choice(Estimates),
         "auto: estimate what is left of runs of more than 10 to 40 s, by the "
         "scheduler's cores (10 s or a tenth of a time limit where heuristics may get "
         "threads of the tree), on the scheduler's machine",
+        default=Estimates.AUTO,
     )
-    checkpoint_keep: int = _tuning(3, kinds.whole(1), "how many checkpoints are kept")
+    checkpoint_keep: int = _tuning(
+        kinds.whole(1), "how many checkpoints are kept", default=3
+    )
     branching_ub: int | None = _tuning(
-        None,
-        kinds.optional(kinds.whole(0), "the upper bound after the start heuristics"),
+        kinds.whole(0),
         "value that minbranch compares bounds with",
+        otherwise="the upper bound after the start heuristics",
     )
     root_order: tuple[int, ...] | None = _tuning(
-        None,
-        kinds.optional(kinds.permutation(), "0 to n-1"),
+        kinds.permutation(),
         "jobs in the order in which siblings are numbered",
+        otherwise="0 to n-1",
     )
 
     def __init__(self, /, **values: Any) -> None:
@@ -294,194 +291,145 @@ class SolveOptions:
     2
     """
 
-    time_limit_s: float | None = row(
-        None,
-        kinds.optional(kinds.seconds(above=0)),
-        Group.LIMITS,
-        "stop after X seconds (30m, 2h), start-up included",
-        resumed=Resumed.ANEW,
+    time_limit_s: float | None = _limit(
+        kinds.seconds(above=0), "stop after X seconds (30m, 2h), start-up included"
     )
-    node_limit: int | None = row(
-        None,
-        kinds.optional(kinds.whole(1)),
-        Group.LIMITS,
-        "stop after about N explored nodes",
-        resumed=Resumed.ANEW,
-    )
-    gap_limit: float | None = row(
-        None,
-        kinds.optional(kinds.number(least=0, below=1)),
-        Group.LIMITS,
+    node_limit: int | None = _limit(kinds.whole(1), "stop after about N explored nodes")
+    gap_limit: float | None = _limit(
+        kinds.number(least=0, below=1),
         "stop when (best - bound) / best is at most X",
         "the bound is the best one that is proved; at 0 the proof is at hand, and is "
         "finished",
-        resumed=Resumed.ANEW,
     )
-    engine: EngineName = row(
-        EngineName.AUTO,
+    engine: EngineName = _search(
         kinds.choice(EngineName),
-        Group.SEARCH,
         "what explores",
         "auto: a GPU when there is one, else the CPU",
+        default=EngineName.AUTO,
         resumed=Resumed.ANEW,
     )
-    bound: str | None = row(
-        None,
-        kinds.optional(kinds.name("the name of a bound"), "the problem's own"),
-        Group.SEARCH,
+    bound: str | None = _search(
+        kinds.name("the name of a bound"),
         "lower bound; of flow shops lb1, lb2 or cascade",
         "lb2: with two-machine bounds of the children that LB1 leaves; cascade: with "
         "some of them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines "
         "from 0)",
+        otherwise="the problem's own",
         resumed=Resumed.FIXED,
     )
-    branching: BranchingRule | None = row(
-        None,
-        kinds.optional(
-            kinds.choice(BranchingRule), "minmin, or the side of a problem with one"
-        ),
-        Group.SEARCH,
+    branching: BranchingRule | None = _search(
+        kinds.choice(BranchingRule),
         "front or back children",
+        otherwise="minmin, or the side of a problem with one",
         resumed=Resumed.FIXED,
     )
-    strategy: Strategy = row(
-        Strategy.INCUMBENT,
+    strategy: Strategy = _search(
         kinds.choice(Strategy),
-        Group.SEARCH,
         "which trees",
         "incumbent: one tree, below the best schedule known; from-below: trees at "
         "rising upper bounds, each of which proves a lower bound; auto: from below "
         "where an estimate says that the one tree takes longer than there is time",
+        default=Strategy.INCUMBENT,
     )
-    all_optima: bool = row(
-        False,
+    all_optima: bool = _search(
         kinds.flag(),
-        Group.SEARCH,
         "find every optimal permutation: prune LB > UB only",
+        default=False,
         resumed=Resumed.FIXED,
     )
-    upper_bound: int | None = row(
-        None,
-        kinds.optional(kinds.whole(0)),
-        Group.SEARCH,
+    upper_bound: int | None = _search(
+        kinds.whole(0),
         "a schedule of makespan N is known: look for better ones",
         resumed=Resumed.ANEW,
     )
-    cutoff: int | None = row(
-        None,
-        kinds.optional(kinds.whole(0)),
-        Group.SEARCH,
+    cutoff: int | None = _search(
+        kinds.whole(0),
         "explore just the tree below N, whole: is there a schedule?",
         "without heuristics",
         resumed=Resumed.ANEW,
     )
-    initial: tuple[int, ...] | None = row(
-        None,
-        kinds.optional(kinds.permutation()),
-        Group.HEURISTICS,
+    initial: tuple[int, ...] | None = _heuristic(
+        kinds.permutation(),
         "schedule to start from: its jobs, or a file with them",
         resumed=Resumed.ANEW,
     )
-    heuristics: str = row(
-        "auto",
+    heuristics: str = _heuristic(
         kinds.name("auto, none or the name of a heuristic"),
-        Group.HEURISTICS,
         "auto, none, or of flow shops neh, ig, vbih, ils, beam, tabu",
         "what looks for a first incumbent, of those that the problem has; neh alone, "
         "or neh and then another",
+        default="auto",
     )
-    heuristic_time_s: float | None = row(
-        None,
-        kinds.optional(kinds.seconds(least=0), "by the size of the instance"),
-        Group.HEURISTICS,
+    heuristic_time_s: float | None = _heuristic(
+        kinds.seconds(least=0),
         "seconds that they may take before the tree",
         "by default at most half of a time limit, or three quarters where something "
         "has to be compiled first",
+        otherwise="by the size of the instance",
     )
-    seed: int = row(0, kinds.whole(0), Group.HEURISTICS, "seed of the heuristics")
-    workers: int | None = row(
-        None,
-        kinds.optional(kinds.whole(0, 1024), "one, or one for each GPU"),
-        Group.MACHINES,
+    seed: int = _heuristic(kinds.whole(0), "seed of the heuristics", default=0)
+    workers: int | None = _machine(
+        kinds.whole(0, 1024),
         "worker processes of the embedded cluster; 0: no cluster",
         "with GPUs: how many of those that CUDA_VISIBLE_DEVICES leaves; 0: this "
         "process explores with one thread, or as many as threads says",
-        client=True,
+        otherwise="one, or one for each GPU",
     )
-    threads: int | None = row(
-        None,
-        kinds.optional(kinds.whole(1, 1024), "all physical cores"),
-        Group.MACHINES,
+    threads: int | None = _machine(
+        kinds.whole(1, 1024),
         "CPU threads of each worker",
-        client=True,
+        otherwise="all physical cores",
     )
-    scheduler: str | None = row(
-        None,
-        kinds.optional(
-            kinds.address(), "$DPBB_SCHEDULER, $DASK_SCHEDULER_ADDRESS, else its own"
-        ),
-        Group.MACHINES,
+    scheduler: str | None = _machine(
+        kinds.address(),
         "existing Dask cluster, such as tcp://host:8786",
-        client=True,
+        otherwise="$DPBB_SCHEDULER, $DASK_SCHEDULER_ADDRESS, else its own",
     )
-    certificate: str | None = row(
-        None,
-        kinds.optional(kinds.path("FILE", "the path of a file to write, .json.gz")),
-        Group.FILES,
+    certificate: str | None = _file(
+        kinds.path("FILE", "the path of a file to write, .json.gz"),
         "write a certificate here, .json.gz; dpbb verify checks it",
     )
-    checkpoint: str | None = row(
-        None,
-        kinds.optional(
-            kinds.path("FOLDER", "a path or fsspec URL, such as s3://bucket/run")
-        ),
-        Group.FILES,
+    checkpoint: str | None = _file(
+        kinds.path("FOLDER", "a path or fsspec URL, such as s3://bucket/run"),
         "write checkpoints here; dpbb resume goes on from them",
         "a folder of the scheduler's machine",
     )
-    checkpoint_interval_s: float = row(
-        30.0,
+    checkpoint_interval_s: float = _file(
         kinds.seconds(above=0),
-        Group.FILES,
         "seconds between checkpoints: what is lost at most",
         "and between full reports of the seats",
+        default=30.0,
     )
-    optima_file: str | None = row(
-        None,
-        kinds.optional(kinds.path("FILE", "the path of a file to write")),
-        Group.FILES,
+    optima_file: str | None = _file(
+        kinds.path("FILE", "the path of a file to write"),
         "with --all-optima: write them here, one a line",
         client=True,
     )
-    progress: ProgressStyle = row(
-        ProgressStyle.AUTO,
+    progress: ProgressStyle = _shown(
         kinds.choice(ProgressStyle),
-        Group.SHOWN,
         "on stderr",
         "auto: live on a terminal and in a notebook, else plain rows; json: a snapshot "
         "a line",
+        default=ProgressStyle.AUTO,
         client=True,
     )
-    report_interval_s: float = row(
-        1.0,
+    report_interval_s: float = _shown(
         kinds.seconds(above=0),
-        Group.SHOWN,
         "seconds between progress rows",
         "and between reports of a seat; in long runs the rows become rarer",
+        default=1.0,
     )
-    verbosity: Verbosity = row(
-        Verbosity.NORMAL,
+    verbosity: Verbosity = _shown(
         kinds.choice(Verbosity),
-        Group.SHOWN,
         "verbose: log messages, too",
+        default=Verbosity.NORMAL,
         client=True,
     )
-    tuning: Tuning = row(
-        Tuning(),
+    tuning: Tuning = _tuning(
         kinds.table(Tuning, TUNING),
-        Group.TUNING,
         f"of the engines, for experiments: {', '.join(TUNING)}; see the reference of "
         "the options",
+        default=Tuning(),
     )
 
     def __init__(self, /, **values: Unpack[OptionKeywords]) -> None:

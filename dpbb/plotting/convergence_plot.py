@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.messages import Request
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
@@ -140,8 +141,8 @@ def _all_steps(saved: Checkpoint) -> tuple[list[Improvement], float]:
 
     The heuristics came before the run: their incumbents are in what was asked for.
     """
-    before_s = float(saved.spec.request.get("seconds", 0.0))
-    steps = [Improvement(*step) for step in saved.spec.request.get("trajectory", ())]
+    request = saved.spec.request or Request()
+    before_s, steps = request.seconds, list(request.known.trajectory)
     for step in saved.trajectory:
         if not steps or step.value < steps[-1].value:
             steps.append(replace(step, seconds=before_s + step.seconds))

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 
 from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.options import SolveOptions
-from dpbb.options.kinds import LARGEST
 from dpbb.options.permutations import check_permutation
-from dpbb.result.result import (
-    Improvement,
-    Proof,
-    ProvedBound,
-    Result,
-    Status,
-    Termination,
-)
+from dpbb.result.result import Count, Result
 from dpbb.result.schedule import Schedule
 from dpbb.text.json_text import json_text
-from dpbb.text.labels import NO_NAMES, Names, checked_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from dpbb.text.labels import checked_names
 
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
 
-Count = Annotated[int, Meta(ge=0, le=LARGEST)]
-Cost = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
-Seconds = Annotated[float, Meta(ge=0)]
-Jobs = tuple[int, ...]
+OTHERS = ("options", "versions", "operations", "certificate")
+"""Fields of a result that are written in a form of their own, or not at all."""
+
+PLAIN = [one.name for one in fields(Result) if one.name not in OTHERS]
 
 
 class Times(msgspec.Struct):
@@ -43,50 +33,13 @@ class Times(msgspec.Struct):
     end: list[list[Count]]
 
 
-class Form(msgspec.Struct, kw_only=True):
-    """The fields of a result; those with a default are not in every one."""
+class Form(msgspec.Struct):
+    """What is not in the form that a result has it in."""
 
     schema: Literal[1]
-    status: Status
-    termination: Termination
-    proof: Proof
-    makespan: Cost | None
-    lower_bound: Cost
-    permutation: Jobs | None
-    decomposed: Count
-    leaves: Count
-    seconds: Seconds
-    tree_seconds: Seconds
-    explore_seconds: Seconds
-    engine: str
-    seats: tuple[str, ...]
-    instance: str
-    digest: str
-    n_jobs: Count
-    n_machines: Count
-    trajectory: tuple[Improvement, ...]
-    optima: tuple[Jobs, ...] | None
-    n_optima: Count | None
-    units: Count
-    donations: Count
-    requeues: Count
-    options: dict[str, Any]
-    versions: dict[str, str]
-    gpu_seconds: Seconds = 0.0
-    energy_j: Seconds | None = None
-    bounds: tuple[ProvedBound, ...] = ()
-    n_optima_written: Count | None = None
-    objective: str = "makespan"
-    names: Names = NO_NAMES
+    options: dict[str, Any] = {}
+    versions: dict[str, str] = {}
     schedule: Times | None = None
-
-
-PLAIN = [
-    name
-    for name in Form.__struct_fields__
-    if name not in ("schema", "options", "versions", "schedule")
-]
-"""Fields that a result has as they are."""
 
 
 def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
@@ -111,7 +64,10 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
 def from_json(text: str) -> Result:
     """Read what ``to_json`` wrote; see ``Result.from_json``."""
     try:
-        return _result(msgspec.json.decode(text, type=Form))
+        values = msgspec.json.decode(text, type=dict[str, Any])
+        form = msgspec.convert(values, Form)
+        plain = {name: values[name] for name in PLAIN if name in values}
+        return _whole(msgspec.convert(plain, Result), form)
     except (
         *(msgspec.DecodeError, RecursionError, TypeError, UnicodeError),
         *(OptionError, InstanceError),
@@ -121,29 +77,29 @@ def from_json(text: str) -> Result:
         ) from error
 
 
-def _result(form: Form) -> Result:
-    """Return a result, whose parts are of the sizes that it says."""
-    orders = [("permutation", form.permutation)]
-    orders += [(f"optima[{at}]", one) for at, one in enumerate(form.optima or ())]
+def _whole(result: Result, form: Form) -> Result:
+    """Return a result with the rest of it, of the sizes that it says."""
+    orders = [("permutation", result.permutation)]
+    orders += [(f"optima[{at}]", one) for at, one in enumerate(result.optima or ())]
     for name, order in orders:
         if order is not None:  # the number of jobs is 0 where it was not said
-            check_permutation(order, name, form.n_jobs or len(order))
-    checked_names(form.names, form.n_jobs, form.n_machines, "names")
+            check_permutation(order, name, result.n_jobs or len(order))
+    checked_names(result.names, result.n_jobs, result.n_machines, "names")
     try:
         options = SolveOptions.from_mapping(form.options)
     except OptionError as error:
         raise OptionError(f"options: {error}") from error
-    return Result(
-        **{name: getattr(form, name) for name in PLAIN},
+    return replace(
+        result,
         options=options,
         versions=tuple(form.versions.items()),
-        operations=None if form.schedule is None else _schedule(form, form.schedule),
+        operations=None if form.schedule is None else _schedule(result, form.schedule),
     )
 
 
-def _schedule(form: Form, times: Times) -> Schedule:
-    order, start = form.permutation, times.start
-    n_machines = form.n_machines or len(start[0] if start else ())
+def _schedule(result: Result, times: Times) -> Schedule:
+    order, start = result.permutation, times.start
+    n_machines = result.n_machines or len(start[0] if start else ())
     if not order or not n_machines:
         raise OptionError("schedule: expected a permutation and at least one machine")
 
@@ -156,4 +112,4 @@ def _schedule(form: Form, times: Times) -> Schedule:
         return np.array(rows, dtype=np.int64)
 
     ends = table(start, "start"), table(times.end, "end")
-    return Schedule(order, *ends, form.names)
+    return Schedule(order, *ends, result.names)

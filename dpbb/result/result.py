@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
 
 from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
-from dpbb.options.kinds import one_of
+from dpbb.options.kinds import LARGEST, one_of
 from dpbb.result.schedule import Order, Schedule
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpbb.proof.certificate import Certificate
+else:
+    Certificate = Any  # of a layer above; msgspec asks for its type
 
+Count = Annotated[int, Meta(ge=0, le=LARGEST)]
+Cost = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
+Seconds = Annotated[float, Meta(ge=0)]
 
 PLOTS = ("gantt", "convergence")
 """Kinds of plots of a result."""
@@ -120,15 +127,15 @@ class Totals:
         Work units made, donations of idle seats' work, and units repeated after a loss.
     """
 
-    decomposed: int = 0
-    leaves: int = 0
-    seconds: float = 0.0
-    explore_seconds: float = 0.0
-    gpu_seconds: float = 0.0
+    decomposed: Count = 0
+    leaves: Count = 0
+    seconds: Seconds = 0.0
+    explore_seconds: Seconds = 0.0
+    gpu_seconds: Seconds = 0.0
     energy_j: float | None = None
-    units: int = 0
-    donations: int = 0
-    requeues: int = 0
+    units: Count = 0
+    donations: Count = 0
+    requeues: Count = 0
 
     @property
     def nodes(self) -> int:
@@ -207,21 +214,21 @@ class Result(Totals):
     status: Status
     termination: Termination
     proof: Proof
-    makespan: int | None
-    lower_bound: int
+    makespan: Cost | None
+    lower_bound: Cost
     permutation: tuple[int, ...] | None
-    tree_seconds: float = 0.0
+    tree_seconds: Seconds = 0.0
     engine: str = "none"
     seats: tuple[str, ...] = ()
     instance: str = ""
     digest: str = ""
-    n_jobs: int = 0
-    n_machines: int = 0
+    n_jobs: Count = 0
+    n_machines: Count = 0
     trajectory: tuple[Improvement, ...] = ()
     bounds: tuple[ProvedBound, ...] = ()
     optima: tuple[tuple[int, ...], ...] | None = None
-    n_optima: int | None = None
-    n_optima_written: int | None = None
+    n_optima: Count | None = None
+    n_optima_written: Count | None = None
     options: SolveOptions = field(default_factory=SolveOptions)
     versions: tuple[tuple[str, str], ...] = ()
     objective: str = "makespan"

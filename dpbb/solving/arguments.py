@@ -37,7 +37,7 @@ from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
 from dpbb.result import Result
-from dpbb.text.files import check_writable
+from dpbb.text.files import check_writable, noting
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal, rules_of, tree_of
 
@@ -78,14 +78,34 @@ class Call:
 
     @contextmanager
     def interruptible(self) -> Iterator[Call]:
-        """Give the call that the first Ctrl-C in this block ends, with a result."""
-        asked = self.should_stop
-        with interruptible(self.progress.alert) as interrupted:
+        """Give the call that the first Ctrl-C in this block ends, with a result.
+
+        In another thread, or where somebody else handles Ctrl-C, nothing is changed.
+        The second Ctrl-C is Python's own.
+        """
+        pressed = False
+
+        def on_signal(number: int, frame: Any) -> None:
+            nonlocal pressed
+            if pressed:
+                signal.default_int_handler(number, frame)
+            pressed = True
+            self.progress.alert("dpbb: stopping; Ctrl-C again quits without a result")
+
+        in_main = threading.current_thread() is threading.main_thread()
+        default = signal.default_int_handler
+        if not in_main or signal.getsignal(signal.SIGINT) != default:
+            yield self
+            return
+        signal.signal(signal.SIGINT, on_signal)
+        try:
             yield replace(
                 self,
-                interrupted=interrupted,
-                should_stop=lambda: interrupted() or asked(),
+                interrupted=lambda: pressed,
+                should_stop=lambda: pressed or self.should_stop(),
             )
+        finally:
+            signal.signal(signal.SIGINT, default)
 
     def done(self, result: Result, last: Snapshot | None = None) -> Result:
         """Show the result of the call and return it.
@@ -140,14 +160,14 @@ def checked(
     check_client(client, chosen)
     check_engine(chosen)
     client, chosen, where = placed(client, chosen)
-    problem = with_bound(with_ends(read_problem(instance), *ends), chosen.bound)
-    chosen = numbered(problem, chosen)
-    check_fit(problem, chosen)
-    if chosen.certificate is not None:
-        check_writable(chosen.certificate, "certificate", instance)
-    if chosen.optima_file is not None:
-        files = instance, chosen.certificate
-        check_writable(chosen.optima_file, "optima_file", *files)
+    with noting():
+        problem = with_bound(with_ends(read_problem(instance), *ends), chosen.bound)
+        chosen = numbered(problem, chosen)
+        check_fit(problem, chosen)
+        if chosen.certificate is not None:
+            check_writable(chosen.certificate, "certificate")
+        if chosen.optima_file is not None:
+            check_writable(chosen.optima_file, "optima_file", chosen.certificate)
     if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
         check_new(chosen.checkpoint)
     shown = shown_by(progress, chosen)
@@ -282,36 +302,3 @@ def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress
     quiet = options.verbosity is Verbosity.QUIET and not json
     style = ProgressStyle.NONE if quiet else options.progress
     return make_progress(style, interval_s=options.report_interval_s)
-
-
-@contextmanager
-def interruptible(alert: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """Note Ctrl-C in this block, where it would raise ``KeyboardInterrupt``.
-
-    Elsewhere, in another thread or where somebody else handles it, nothing is changed.
-    The second Ctrl-C is Python's own.
-
-    ``alert``: tells people at once that it was heard.
-
-    Yields what says whether somebody has pressed it.
-    """
-    pressed = False
-
-    def on_signal(number: int, frame: Any) -> None:
-        nonlocal pressed
-        if pressed:
-            signal.default_int_handler(number, frame)
-        pressed = True
-        alert("dpbb: stopping; Ctrl-C again quits without a result")
-
-    in_main = threading.current_thread() is threading.main_thread()
-    is_ours = in_main and (
-        signal.getsignal(signal.SIGINT) == signal.default_int_handler
-    )
-    if is_ours:
-        signal.signal(signal.SIGINT, on_signal)
-    try:
-        yield lambda: pressed
-    finally:
-        if is_ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)

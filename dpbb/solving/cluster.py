@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 from dpbb.cluster.client.which import leave_worker
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import WAITING_S
 from dpbb.engines.registry import (
     choose_engine,
@@ -27,7 +28,6 @@ from dpbb.options import EngineName, Heuristics, TreeOptions
 from dpbb.problem import ImprovesSchedules
 from dpbb.solving.arguments import Call
 from dpbb.solving.plan import Plan
-from dpbb.solving.results import Tree
 from dpbb.tree.branching import tree_of
 
 HEAD_START_S = 1.0
@@ -240,27 +240,31 @@ class Cluster:
             return name  # the GPU may refuse: then the cores explore
         return self.engine or name
 
-    def open(self, tree: Tree, make_result: Callable[..., Any]) -> Any:
+    def open(
+        self, spec: RunSpec, saved: Checkpoint | None, make_result: Callable[..., Any]
+    ) -> Any:
         """Open a run; awaitable if the client is asynchronous.
 
-        ``make_result``: makes the user's of its outcome; see ``Run``.
+        Parameters
+        ----------
+        saved
+            The checkpoint that it goes on from.
+        make_result
+            Makes the user's of its outcome; see ``Run``.
         """
-        call, saved = self._call, tree.plan.saved
-        options = call.options
+        options = self._call.options
         if self._here:
             from dpbb.solving.here import RunHere
 
             threads = 1 if options.workers == 0 else physical_cores()
-            return RunHere(tree.spec, options.threads or threads, saved)
+            return RunHere(spec, options.threads or threads, saved)
         from dpbb.cluster.client.open import submit_run
-        from dpbb.cluster.client.optima_file import OptimaFile
 
-        path = options.optima_file
         return submit_run(
             self._starting.result(),
-            tree.spec,
+            spec,
             make_result=make_result,
-            optima_file=None if path is None else OptimaFile(Path(path), call.problem),
+            optima_file=options.optima_file,
             saved=None if saved is None else to_bytes(saved),
         )
 

@@ -8,7 +8,6 @@ One coroutine does so for all clients: with a blocking one nothing in it suspend
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import Callable, Coroutine
@@ -18,22 +17,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
-from dpbb.coordination.messages import RunId
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.errors import DpbbError, EngineUnavailable, UnwrittenError
-from dpbb.options import Strategy
-from dpbb.result import Improvement, Result, Termination
+from dpbb.errors import DpbbError, UnwrittenError
+from dpbb.result import Result, Termination
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
-from dpbb.solving.from_below import Below, Step
 from dpbb.solving.plan import Plan
-from dpbb.solving.results import Tree, certified_at_root, result_without_tree
-from dpbb.solving.resume import plan_of_saved
-from dpbb.solving.start import make_plan
-from dpbb.solving.strategy import chosen_strategy
-
-logger = logging.getLogger(__name__)
+from dpbb.solving.results import certified_at_root, result_of_run, result_without_tree
+from dpbb.solving.start import start
 
 T = TypeVar("T")
 
@@ -73,19 +66,19 @@ async def _solve(call: Call, cluster: Cluster) -> Result:
             return call.done(result)
         run_id: RunId | None = None
         while True:
-            tree, run = await _open(call, cluster, plan, run_id)
-            run_id, failed = tree.spec.run_id, True
+            run, made = await _open(call, cluster, plan, run_id)
+            run_id, failed = run.run_id, True
             try:
                 outcome, last = await _watched(call, cluster, plan, run)
-                result = _result_of(call, tree, outcome, run.n_written)
-                plan, result = _after(call, plan, outcome, result)
-                if result is not None:
-                    result = call.done(result, last)
+                result = made(outcome, run.n_written)
+                plan, ended = _after(call, plan, outcome, result)
+                if ended is not None:
+                    ended = call.done(ended, last)
                 failed = False
             finally:
                 await _value(cluster, run.close(keep=failed))
-            if result is not None:
-                return result
+            if ended is not None:
+                return ended
 
 
 async def _submit(call: Call, cluster: Cluster) -> Any:
@@ -94,7 +87,7 @@ async def _submit(call: Call, cluster: Cluster) -> Any:
         plan = await _in_thread(cluster, partial(start, call, cluster))
         while not cluster.is_there():
             pass
-        _, run = await _open(call, cluster, plan, None)
+        run, _ = await _open(call, cluster, plan, None)
         run.on_close(stack.pop_all().close)
         return run
 
@@ -117,60 +110,6 @@ async def _in_thread(cluster: Cluster, function: Callable[[], T]) -> T:
 async def _value(cluster: Cluster, called: Any) -> Any:
     """Return what a client's method gives, awaited if the client is asynchronous."""
     return called if cluster.blocks else await called
-
-
-def start(call: Call, cluster: Cluster) -> Plan:
-    """Return the plan of a call: from its checkpoint, or by the start heuristics."""
-    if call.saved is not None:
-        cluster.answered.set()
-        return plan_of_saved(call, call.saved)
-    try:
-        plan = _with_heuristics(call, cluster, cluster.start_device())
-    finally:
-        cluster.answered.set()
-    if plan.proved or plan.within_gap:
-        return plan
-    cluster.stay_here_if_small(plan)
-    if call.options.strategy is Strategy.AUTO:
-        call.progress.waiting("an estimate of the tree")
-    strategy, why = chosen_strategy(
-        plan,
-        engine=cluster.engine,
-        detached=call.detached,
-        should_stop=call.should_stop,
-    )
-    call.progress.waiting("")
-    if why:
-        call.progress.note(f"strategy {strategy}: {why}")
-    if strategy is Strategy.FROM_BELOW:
-        return replace(plan, below=Below(Step(1, plan.lower_bound)))
-    return plan
-
-
-def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
-    """Run the start heuristics; on the cores alone if the GPU refuses."""
-
-    def found(step: Improvement, bound: int) -> None:
-        call.progress.incumbent(step.seconds, step.value, bound)
-        cluster.answered.set()
-
-    try:
-        return make_plan(
-            call.problem,
-            call.name,
-            call.options,
-            began=call.began,
-            on_incumbent=found,
-            should_stop=call.should_stop,
-            tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
-            on_note=call.progress.waiting,
-            device=device,
-        )
-    except (EngineUnavailable, RuntimeError, MemoryError) as error:
-        if device == "cpu":
-            raise
-        logger.warning("no heuristics on the GPU: %s", error)
-        return _with_heuristics(call, cluster, "cpu")
 
 
 def _end_of(call: Call, plan: Plan) -> Termination | None:
@@ -198,8 +137,8 @@ def _ended_early(call: Call, plan: Plan) -> Result | None:
 
 async def _open(
     call: Call, cluster: Cluster, plan: Plan, before: RunId | None
-) -> tuple[Tree, Any]:
-    """Open the run of a plan's tree.
+) -> tuple[Any, Callable[[Outcome, int | None], Result]]:
+    """Open the run of a plan's tree; also return what makes the result of its outcome.
 
     ``before``: the run of the tree before it: the checkpoints of both are in the same
     folder.
@@ -214,16 +153,17 @@ async def _open(
     if folder is not None and call.has_own_cluster and "://" not in folder:
         folder = os.path.abspath(os.path.expanduser(folder))
         spec = replace(spec, options=replace(spec.options, checkpoint=folder))
-    tree = Tree(plan, spec, plan.opened(now))
-    progress.offset_s = tree.opened - plan.began
+    opened = plan.opened(now)
+    progress.offset_s = opened - plan.began
     first = plan.below is None or plan.below.step.number == 1 or plan.saved is not None
     if folder is not None and first:
         progress.note(f"checkpoints {folder}")
-    run = cluster.open(tree, partial(_result_of, call, tree))
-    run = await _value(cluster, run)
+
+    made = partial(_result_of, call, plan, spec, opened)
+    run = await _value(cluster, cluster.open(spec, plan.saved, made))
     if run.dashboard is not None and first:
         progress.note(f"dashboard {run.dashboard}")
-    return tree, run
+    return run, made
 
 
 async def _watched(
@@ -244,10 +184,15 @@ async def _watched(
 
 
 def _result_of(
-    call: Call, tree: Tree, outcome: Outcome, n_written: int | None
+    call: Call,
+    plan: Plan,
+    spec: RunSpec,
+    opened: float,
+    outcome: Outcome,
+    n_written: int | None,
 ) -> Result:
-    """Return what a tree's outcome proves; its certificate is written."""
-    return _written(call, tree.result(outcome, n_written))
+    """Return what a run proves that was opened then; its certificate is written."""
+    return _written(call, result_of_run(plan, spec, opened, outcome, n_written))
 
 
 def _after(

@@ -54,6 +54,7 @@ class RunHere:
     ) -> None:
         # nobody else could take over what the only seat is silent about
         self._spec = spec = replace(spec, lease_timeout_s=FOR_EVER_S)
+        self.run_id = spec.run_id
         self._coordinator = Coordinator(spec, now=time.monotonic(), saved=saved)
         self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))
         self._lock = RLock()  # the coordinator: the caller's thread and the seat's

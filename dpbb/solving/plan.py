@@ -6,49 +6,24 @@ options are decided before anything is explored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import msgspec
-
 from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.from_below import Below
+from dpbb.coordination.messages import Known, Request, RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
 from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning
 from dpbb.problem import Problem
-from dpbb.result import Improvement, ProvedBound, Result, Status, Termination, Totals
-from dpbb.solving.from_below import NOTHING, Below, Step
+from dpbb.result import ProvedBound, Result, Status, Termination, Totals
 from dpbb.tree.branching import tree_of
 
 
-class Kept(msgspec.Struct):
-    """What a run keeps of its plan, for whoever makes its result or goes on from it."""
-
-    options: dict[str, Any] = {}
-    seconds: float = 0.0  # before the run was opened
-    root_bound: int = 0
-    makespan: int | None = None
-    permutation: tuple[int, ...] | None = None
-    trajectory: tuple[tuple[float, int, str], ...] = ()
-    step: Step | None = None  # from below, as the next two
-    bounds: tuple[tuple[float, int, int], ...] = ()
-    earlier: Totals = NOTHING
-
-
-def kept_of(request: Mapping[str, Any]) -> Kept:
-    """Return what a run keeps of its plan; OptionError: it is not from ``Plan``."""
-    try:
-        return msgspec.convert(request, Kept)
-    except msgspec.ValidationError as error:
-        raise OptionError(f"request: {error}") from error
-
-
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Known):
     """All that is known before the tree.
 
     Parameters
@@ -57,16 +32,8 @@ class Plan:
         Name of the instance, for people.
     began
         ``time.monotonic()`` at the start of the solve.
-    root_bound
-        No permutation costs less: the best bound that is known before the tree.
-    makespan, permutation
-        The best schedule known; None without one.
-    trajectory
-        How it was found, in seconds since ``began``.
     small
         A heuristic left nothing out below the schedule: so the tree there is small.
-    below
-        With the strategy from below: the tree to explore next; None: the one tree.
     saved
         The tree as a checkpoint has it; None: nothing of it is explored.
     resumed
@@ -78,12 +45,7 @@ class Plan:
     name: str
     options: SolveOptions
     began: float
-    root_bound: int
-    makespan: int | None = None
-    permutation: tuple[int, ...] | None = None
-    trajectory: tuple[Improvement, ...] = ()
     small: bool = False
-    below: Below | None = None
     saved: Checkpoint | None = None
     resumed: float | None = None
 
@@ -91,6 +53,11 @@ class Plan:
     def bounds(self) -> tuple[ProvedBound, ...]:
         """What trees from below have proved."""
         return () if self.below is None else self.below.bounds
+
+    @property
+    def earlier(self) -> Totals:
+        """What trees from below have taken."""
+        return Totals() if self.below is None else self.below.earlier
 
     @property
     def lower_bound(self) -> int:
@@ -145,7 +112,7 @@ class Plan:
         if self.below is None:
             return limit
         if limit is not None:
-            limit = max(1, limit - self.below.earlier.decomposed)
+            limit = max(1, limit - self.earlier.decomposed)
         limits = [limit, self.below.step.node_limit]
         return min((one for one in limits if one is not None), default=None)
 
@@ -183,7 +150,7 @@ class Plan:
             "tuning": self._tuning(),
             "engine": engine or str(options.engine),
             "time_limit_s": self.seconds_left(now),
-            "request": self.to_request(self.opened(now)),
+            "request": self.request(self.opened(now)),
         }
         if self.saved is not None:
             return replace(
@@ -223,66 +190,36 @@ class Plan:
         ub = saved.ub if given is None else given + all_optima
         return min(saved.cutoff, ub)
 
-    def to_request(self, now: float) -> dict[str, Any]:
-        """Return what the run keeps of this plan, for whoever makes its result."""
+    def request(self, now: float) -> Request:
+        """Return what a run that is opened now keeps of this plan."""
         given = self.options.to_mapping()
         options = {name: given[name] for name, row in OPTIONS.items() if not row.client}
         if self.options.certificate is not None:  # for those who attach elsewhere
             options["certificate"] = str(Path(self.options.certificate).absolute())
-        below = self.below
-        kept = Kept(
-            options=options,
-            seconds=now - self.began,
-            root_bound=self.root_bound,
-            makespan=self.makespan,
-            permutation=self.permutation,
-            trajectory=tuple(map(astuple, self.trajectory)),
-            step=None if below is None else below.step,
-            bounds=tuple(map(astuple, self.bounds)),
-            earlier=NOTHING if below is None else below.earlier,
-        )
-        found: dict[str, Any] = msgspec.to_builtins(kept)
-        return found
+        return Request(options, now - self.began, Known(**self.known()))
 
     @classmethod
-    def from_request(
+    def of_request(
         cls,
         problem: Problem[Any],
         name: str,
-        request: Mapping[str, Any],
+        request: Request,
         *,
         opened: float,
         options: SolveOptions | None = None,
     ) -> Plan:
         """Return the plan of a run that somebody else opened, or that goes on.
 
-        Parameters
-        ----------
-        request
-            From ``to_request``.
-        options
-            Default: those of the request.
+        ``options``: default: those of the request.
 
-        Raises
-        ------
-        OptionError
-            It is not from ``to_request``.
+        OptionError: they are none.
         """
-        kept = kept_of(request)
-        below = None
-        if kept.step is not None:
-            bounds = tuple(ProvedBound(*one) for one in kept.bounds)
-            below = Below(kept.step, bounds, kept.earlier)
         return cls(
-            problem=problem,
-            name=name,
-            options=options or SolveOptions.from_mapping(kept.options),
-            began=opened - kept.seconds,
-            root_bound=kept.root_bound,
-            makespan=kept.makespan,
-            permutation=kept.permutation,
-            trajectory=tuple(Improvement(*one) for one in kept.trajectory),
-            below=below,
+            problem,
+            name,
+            options or SolveOptions.from_mapping(request.options),
+            began=opened - request.seconds,
+            **request.known.known(),
         )
 
     def after(self, outcome: Outcome, result: Result) -> Plan | None:
@@ -310,7 +247,7 @@ class Plan:
         plan = replace(
             self,
             saved=None,
-            below=Below(step, result.bounds, below.earlier.plus(outcome.totals)),
+            below=Below(step, result.bounds, self.earlier.plus(outcome.totals)),
             trajectory=result.trajectory,
         )
         if outcome.value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -31,27 +31,24 @@ from dpbb.solving.plan import Plan
 from dpbb.text.labels import names_of
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A tree that a run explores, and all that is needed to make its result.
+def result_of_run(
+    plan: Plan,
+    spec: RunSpec,
+    opened: float,
+    outcome: Outcome,
+    n_written: int | None = None,
+) -> Result:
+    """Return what a finished run proved, with its certificate.
 
-    ``opened``: ``time.monotonic()`` at the opening of the run.
+    Parameters
+    ----------
+    opened
+        ``time.monotonic()`` at its opening.
+    n_written
+        Optimal permutations in a file; None: none were written.
     """
-
-    plan: Plan
-    spec: RunSpec
-    opened: float
-
-    def result(self, outcome: Outcome, n_written: int | None = None) -> Result:
-        """Return what a finished run proved, with its certificate.
-
-        ``n_written``: optimal permutations in a file; None: none were written.
-        """
-        made = result_of(
-            self.plan, outcome, opened=self.opened, engine=self.spec.engine
-        )
-        made = replace(made, n_optima_written=n_written)
-        return certified(self.spec, outcome, made)
+    made = result_of(plan, outcome, opened=opened, engine=spec.engine)
+    return certified(spec, outcome, replace(made, n_optima_written=n_written))
 
 
 def result_of(
@@ -65,12 +62,12 @@ def result_of(
     for step in outcome.trajectory:
         if not trajectory or step.value < trajectory[-1].value:
             trajectory.append(replace(step, seconds=step.seconds + before_s))
-    below, bounds, totals = plan.below, plan.bounds, outcome.totals
-    if below is not None and outcome.exhausted:
+    bounds, totals = plan.bounds, outcome.totals
+    if plan.below is not None and outcome.exhausted:
         seconds = totals.seconds + before_s
         proved = ProvedBound(seconds, outcome.lower_bound, totals.decomposed)
         bounds = (*bounds, proved)
-    known: dict[str, Any] = {"seats": outcome.seats, "engine": engine}
+    known: dict[str, Any] = {"seats": tuple(outcome.seats), "engine": engine}
     makespan, permutation = outcome.value, outcome.permutation
     optima = None if outcome.optima is None else outcome.optima.permutations
     bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
@@ -97,7 +94,7 @@ def result_of(
         proof,
         bound,
         seconds=totals.seconds + before_s,
-        totals=totals if below is None else below.earlier.plus(totals),
+        totals=plan.earlier.plus(totals),
         bounds=bounds,
         **known,
     )
@@ -123,7 +120,7 @@ def result_without_tree(
         _proof_of_bound(plan),
         plan.lower_bound,
         seconds=seconds,
-        totals=Totals() if plan.below is None else plan.below.earlier,
+        totals=plan.earlier,
         bounds=plan.bounds,
         **known,
     )

@@ -10,6 +10,7 @@ from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.which import placed
 from dpbb.cluster.storage.checkpoint_folder import folder_of, load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
+from dpbb.coordination.messages import Known, Request
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
@@ -25,7 +26,7 @@ from dpbb.solving.arguments import (
     shown_by,
     style_of,
 )
-from dpbb.solving.plan import Plan, kept_of
+from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable
 
 
@@ -75,18 +76,12 @@ def plan_of_saved(call: Call, saved: Checkpoint) -> Plan:
 def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
     """Return the plan of a run as it was, with other options.
 
-    Raises
-    ------
-    CheckpointError, OptionError
-        What the checkpoint says of it cannot be.
+    CheckpointError: what the checkpoint says of it cannot be.
     """
     spec = saved.spec
-    request: Mapping[str, Any] = spec.request or {
-        "seconds": 0.0,
-        "root_bound": root_bound(spec.problem),
-    }
+    request = spec.request or Request(known=Known(root_bound=root_bound(spec.problem)))
     opened = time.monotonic() - saved.totals.seconds
-    plan = Plan.from_request(
+    plan = Plan.of_request(
         spec.problem, spec.instance, request, opened=opened, options=options
     )
     check_incumbent(spec.problem, plan.makespan, plan.permutation)
@@ -111,7 +106,7 @@ def options_before(saved: Checkpoint) -> SolveOptions:
     """Return the options that a run goes on with, unless others are given."""
     tree = saved.spec.tree
     before: dict[str, Any] = {
-        **dict(saved.spec.request.get("options", {})),
+        **_request_of(saved).options,
         "branching": tree.branching,
         "bound": tree.bound,
         "all_optima": saved.spec.options.all_optima,
@@ -129,20 +124,25 @@ def options_before(saved: Checkpoint) -> SolveOptions:
     return SolveOptions.from_mapping({**kept, "tuning": tuning})
 
 
+def _request_of(saved: Checkpoint) -> Request:
+    return saved.spec.request or Request()
+
+
 def seconds_of(saved: Checkpoint) -> float:
     """Return the seconds of all trees so far, and of the heuristics before them."""
-    return kept_of(saved.spec.request).seconds + saved.totals.seconds
+    return _request_of(saved).seconds + saved.totals.seconds
 
 
 def totals_of(saved: Checkpoint) -> Totals:
     """Return what the call took so far: all its trees, and the heuristics before."""
-    totals = kept_of(saved.spec.request).earlier.plus(saved.totals)
+    below = _request_of(saved).known.below
+    totals = saved.totals if below is None else below.earlier.plus(saved.totals)
     return replace(totals, seconds=seconds_of(saved))
 
 
 def strategy_before(saved: Checkpoint) -> Strategy:
     """Return what a run goes on as: one tree, or one of those from below."""
-    is_one = kept_of(saved.spec.request).step is None
+    is_one = _request_of(saved).known.below is None
     return Strategy.INCUMBENT if is_one else Strategy.FROM_BELOW
 
 

@@ -1,20 +1,107 @@
-"""The plan of a run: what the start heuristics find."""
+"""What comes before the tree: the start heuristics, and the choice of a strategy.
 
+The strategy says which trees are explored: one below the incumbent, or some from below.
+"""
+
+import logging
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from threading import Event, Thread
+from typing import Any, TypeVar
 
+from dpbb.coordination.from_below import Below, Step
+from dpbb.errors import EngineUnavailable
+from dpbb.estimation.result import duration
 from dpbb.heuristics import heuristics_of
-from dpbb.options import Heuristics, SolveOptions
-from dpbb.problem import Incumbent, Problem, StartSearch, proving_bound
+from dpbb.options import EngineName, Heuristics, SolveOptions, Strategy
+from dpbb.problem import Incumbent, Problem, StartSearch, n_machines_of, proving_bound
 from dpbb.result import Improvement
+from dpbb.solving.arguments import Call
+from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
+from dpbb.solving.resume import plan_of_saved
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 GPU_START_S = 15.0
 GPU_START_SHARE = 0.2
 """Seconds, and the part of a time limit, that a GPU's beams have before the tree: they
 prove much, and a tree is several times as large at an upper bound one unit higher."""
+
+ESTIMATE_S = 2.0
+"""Seconds of an estimate, at most."""
+
+ESTIMATE_SHARE = 0.05
+"""Of a time limit, what an estimate takes at most."""
+
+WAIT_S = 60.0
+"""An estimate is waited for so long, as on its first use Numba compiles for it; with a
+time limit three times its share."""
+
+POLL_S = 0.02
+
+PATIENCE_S = 86400.0
+"""Without a time limit a tree that takes longer is not waited for."""
+
+
+def start(call: Call, cluster: Cluster) -> Plan:
+    """Return the plan of a call: from its checkpoint, or by the start heuristics."""
+    if call.saved is not None:
+        cluster.answered.set()
+        return plan_of_saved(call, call.saved)
+    try:
+        plan = _with_heuristics(call, cluster, cluster.start_device())
+    finally:
+        cluster.answered.set()
+    if plan.proved or plan.within_gap:
+        return plan
+    cluster.stay_here_if_small(plan)
+    if call.options.strategy is Strategy.AUTO:
+        call.progress.waiting("an estimate of the tree")
+    strategy, why = chosen_strategy(
+        plan,
+        engine=cluster.engine,
+        detached=call.detached,
+        should_stop=call.should_stop,
+    )
+    call.progress.waiting("")
+    if why:
+        call.progress.note(f"strategy {strategy}: {why}")
+    if strategy is Strategy.FROM_BELOW:
+        return replace(plan, below=Below(Step(1, plan.lower_bound)))
+    return plan
+
+
+def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
+    """Run the start heuristics; on the cores alone if the GPU refuses."""
+
+    def found(step: Improvement, bound: int) -> None:
+        call.progress.incumbent(step.seconds, step.value, bound)
+        cluster.answered.set()
+
+    try:
+        return make_plan(
+            call.problem,
+            call.name,
+            call.options,
+            began=call.began,
+            on_incumbent=found,
+            should_stop=call.should_stop,
+            tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
+            on_note=call.progress.waiting,
+            device=device,
+        )
+    except (EngineUnavailable, RuntimeError, MemoryError) as error:
+        if device == "cpu":
+            raise
+        logger.warning("no heuristics on the GPU: %s", error)
+        return _with_heuristics(call, cluster, "cpu")
 
 
 def make_plan(
@@ -43,7 +130,7 @@ def make_plan(
         ``"gpu"``: one that nobody explores on yet may search, too.
     """
     bound = proving_bound(problem)
-    plan = Plan(problem, name, options, began, bound)
+    plan = Plan(problem, name, options, began, root_bound=bound)
     now = time.monotonic()
     left = plan.seconds_left(now)
     limit, wait = _times(options, left)
@@ -124,3 +211,114 @@ def _times(
     if given is not None:
         return min(given, left), left
     return None, 0.75 * left
+
+
+def chosen_strategy(
+    plan: Plan,
+    *,
+    engine: str | None,
+    detached: bool,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> tuple[Strategy, str]:
+    """Return the strategy, and why, for people; nothing where it was given.
+
+    Parameters
+    ----------
+    engine
+        The engine of an embedded cluster; None: another cluster explores.
+    detached
+        Nobody stays until the end of the run: one tree.
+    """
+    options = plan.options
+    if options.strategy is not Strategy.AUTO:
+        return options.strategy, ""
+    if detached:
+        return Strategy.INCUMBENT, "nobody stays to explore another tree"
+    if options.cutoff is not None or options.all_optima:
+        return Strategy.INCUMBENT, "what is asked for is in one tree"
+    if plan.small:
+        return Strategy.INCUMBENT, "a heuristic left nothing out below its schedule"
+    known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
+    if not known:
+        return Strategy.FROM_BELOW, "no schedule is known"
+    left = plan.seconds_left(time.monotonic())
+    limit = PATIENCE_S if left is None else max(left, 0.0)
+    found = _in_time(
+        partial(_least_seconds, plan, min(known), engine, limit),
+        WAIT_S if left is None else min(WAIT_S, 3 * ESTIMATE_SHARE * limit),
+        should_stop,
+    )
+    if found is None:
+        return Strategy.INCUMBENT, "the estimate of the tree was not there in time"
+    low_s, where = found
+    text = (
+        f"the tree below {min(known)} is estimated to take at least "
+        f"{duration(low_s)} {where}"
+    )
+    if low_s > limit:
+        there = "what is left of the time limit" if left is not None else "that"
+        return Strategy.FROM_BELOW, f"{text}: more than {there}, {duration(limit)}"
+    return Strategy.INCUMBENT, f"{text}, and there is time for it"
+
+
+def _in_time(
+    find: Callable[[Callable[[], bool]], T],
+    most_s: float,
+    should_stop: Callable[[], bool],
+) -> T | None:
+    """Call a function in a thread, which nobody waits for longer than so long.
+
+    It is given what it has to poll: True ends it, as nobody waits any more.
+    """
+    answer: Future[T] = Future()
+    stop = Event()
+
+    def run() -> None:
+        try:
+            answer.set_result(find(stop.is_set))
+        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+            answer.set_exception(error)
+
+    Thread(target=run, name="dpbb-estimate", daemon=True).start()
+    end = time.monotonic() + most_s
+    while time.monotonic() < end and not should_stop():
+        if wait([answer], POLL_S).done:
+            return answer.result()
+    stop.set()
+    return None
+
+
+def _least_seconds(
+    plan: Plan,
+    ub: int,
+    engine: str | None,
+    limit: float,
+    should_stop: Callable[[], bool],
+) -> tuple[float, str]:
+    """Return the least seconds that a tree is estimated to take, and on what."""
+    from dpbb.cluster.worker.gpus import visible_gpus
+    from dpbb.estimation.estimating import estimate
+    from dpbb.estimation.rates import h100_rate
+
+    options = plan.options
+    on_cores = engine in (EngineName.CPU, EngineName.REFERENCE)
+    found = estimate(
+        plan.problem,
+        upper_bound=ub,
+        seconds=max(0.1, min(ESTIMATE_S, ESTIMATE_SHARE * limit)),
+        seed=options.seed,
+        measure=on_cores,
+        should_stop=should_stop,
+        branching=options.branching,
+        tuning=options.tuning,
+        engine=options.engine,
+        threads=options.threads,
+    )
+    rate = found.here
+    if not on_cores:
+        gpus = len(visible_gpus(os.environ)) if engine == EngineName.GPU else 1
+        n_jobs, n_machines = plan.problem.n_jobs, n_machines_of(plan.problem)
+        rate = h100_rate(n_jobs, max(1, n_machines), max(1, gpus))
+    if rate is None:  # it was exhausted before its rate could be measured
+        return 0.0, "here"
+    return found.low / rate.nodes_per_second, f"on {rate.what}"

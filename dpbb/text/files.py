@@ -26,8 +26,12 @@ _noted: ContextVar[list[str | Path] | None] = ContextVar("_noted", default=None)
 
 @contextmanager
 def noting() -> Iterator[None]:
-    """In this block ``check_writable`` refuses whatever the block has read."""
-    token = _noted.set([])
+    """In this block ``check_writable`` refuses whatever the block has read.
+
+    So it does in a block inside another, for both.
+    """
+    outer = _noted.get()
+    token = _noted.set([] if outer is None else outer)
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ import pytest
 from distributed.utils_test import gen_cluster
 
 import dpbb
+from dpbb.coordination import from_below
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, read_instance
 from dpbb.flowshop.makespan import makespan
@@ -14,7 +15,7 @@ from dpbb.problem import root_bound
 from dpbb.progress import Progress
 from dpbb.proof.checker import PROVED
 from dpbb.result import Proof, Result, Status, Termination
-from dpbb.solving import from_below, strategy
+from dpbb.solving import start
 from tests.cluster.support import HUGE, in_process_cluster
 from tests.oracle import best_orders
 
@@ -179,8 +180,8 @@ def test_what_one_tree_answers_is_refused(more):
 def test_auto_decides_by_the_estimate_and_says_so(
     client, monkeypatch, patience, chosen
 ):
-    monkeypatch.setattr(strategy, "PATIENCE_S", patience)
-    monkeypatch.setattr(strategy, "ESTIMATE_S", 0.2)
+    monkeypatch.setattr(start, "PATIENCE_S", patience)
+    monkeypatch.setattr(start, "ESTIMATE_S", 0.2)
     notes = Notes()
     how = {**NEH, "strategy": "auto"}
     result = dpbb.solve("ta014", client=client, progress=notes, **how)

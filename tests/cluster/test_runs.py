@@ -12,7 +12,6 @@ import pytest
 from distributed import Client, Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import Run
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode
@@ -263,7 +262,7 @@ async def test_all_optima_are_written_to_a_file(c, s, a, b, tmp_path):
     spec = tiny_spec(3, 6, 2, all_optima=True)
     best, orders = best_orders(spec.problem.times)
     path = tmp_path / "optima.txt"
-    run = await submit(c, spec, optima_file=OptimaFile(path, spec.problem))
+    run = await submit(c, spec, optima_file=str(path))
     outcome = await run.result()
     assert outcome.value == best
     assert outcome.n_optima == len(orders)

@@ -26,7 +26,7 @@ def submit_run(
     spec: RunSpec,
     *,
     make_result: MakeResult = as_it_is,
-    optima_file: OptimaFile | None = None,
+    optima_file: str | None = None,
     saved: bytes | None = None,
 ) -> Any:
     """Open a run on the client's cluster.
@@ -68,7 +68,7 @@ def submit_run(
         run = Run(client, spec.run_id, make_result, page=opened["page"])
         if optima_file is not None:
             try:
-                await run._write_optima(optima_file)
+                await run._write_optima(OptimaFile(Path(optima_file), spec.problem))
             except BaseException:
                 await run._close(keep=False)
                 raise
@@ -97,7 +97,7 @@ def attach_run(
     client: Client,
     run_id: str,
     make_result: Callable[[RunSpec, float], MakeResult],
-    optima_file: Path | None = None,
+    optima_file: str | None = None,
 ) -> Any:
     """Find a run by its name, or by what its name begins with.
 
@@ -141,7 +141,7 @@ def attach_run(
                 raise OptionError(
                     f"optima_file: expected a run with all_optima, got {name} without"
                 )
-            await run._write_optima(OptimaFile(optima_file, spec.problem))
+            await run._write_optima(OptimaFile(Path(optima_file), spec.problem))
         return run
 
     return client.sync(find)

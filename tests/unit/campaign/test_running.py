@@ -15,6 +15,8 @@ from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.report import classes
 from dpbb.campaign.running import Campaign
 from dpbb.campaign.sets import KnownSchedule
+from dpbb.coordination.from_below import Below, Step
+from dpbb.coordination.messages import Known, Request
 from dpbb.errors import DpbbError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning
@@ -23,7 +25,7 @@ from tests.cluster.support import wait_until
 
 pytestmark = pytest.mark.cluster
 
-STEP = {"number": 1, "proved": 9, "width": 1, "nodes": 0}
+BELOW = Known(below=Below(Step(2, 99)))
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def fake_result(seconds, status=Status.FEASIBLE):
 def saved_after(seconds, **request):
     """What of a checkpoint a campaign looks at."""
     spec = SimpleNamespace(
-        tree=TreeOptions(), options=RunOptions(), request={"options": {}, **request},
+        tree=TreeOptions(), options=RunOptions(), request=Request(**request),
         certificate=True, tuning=Tuning(),
     )  # fmt: skip
     return SimpleNamespace(totals=Totals(seconds=seconds), spec=spec)
@@ -142,7 +144,7 @@ def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
             {},
             "strategy incumbent; not taken: --bound lb2, --strategy from-below",
         ),
-        ({"strategy": "auto"}, {"step": STEP}, "strategy from-below"),
+        ({"strategy": "auto"}, {"known": BELOW}, "strategy from-below"),
         ({"heuristics": "ig"}, {"options": {"heuristics": "ig"}}, "strategy incumbent"),
     ],
 )

@@ -5,7 +5,6 @@ import pytest
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode, encode
 from dpbb.errors import StaleLeaseError
-from dpbb.result import Termination
 from tests.oracle import naive_tree
 from tests.unit.coordination.world import (
     World,
@@ -59,23 +58,6 @@ def test_next_unit_comes_with_the_answer_to_the_last_report():
     assert not world.coordinator.idle_seats()
     check_books(world.coordinator)
     assert decode(Order, encode(order)) == order
-
-
-def test_nothing_comes_unless_the_shell_says_so():
-    """The seat may be wanted elsewhere."""
-    world = world_about_to_end()
-    world.follows = False
-    assert world.report("a").next is None
-    assert world.coordinator.idle_seats() == ["a"]
-
-
-def test_nothing_comes_when_nothing_waits():
-    world = World(spec_of(LARGE), ("a",), follows=True)
-    world.assign()
-    world.start("a")
-    world.tasks["a"].explore(10_000)
-    assert world.report("a").next is None
-    assert world.coordinator.finished
 
 
 def test_repeated_report_gets_the_same_lease_again():
@@ -135,13 +117,6 @@ def test_lost_seat_loses_what_it_holds_and_no_more():
     check_books(world.coordinator)
 
 
-def test_draining_seat_gets_none():
-    world = world_about_to_end()
-    world.coordinator.drain_seat("a", world.now)
-    assert world.report("a").next is None
-    assert waiting(world)
-
-
 def test_unit_that_is_given_back_is_for_others():
     """Nobody gives back what is to come again at once."""
     world = world_about_to_end()
@@ -149,21 +124,6 @@ def test_unit_that_is_given_back_is_for_others():
     order = world.report("a", last=True)
     assert order.next is None
     assert world.coordinator.idle_seats() == ["a"]
-
-
-def test_stopping_run_gives_none():
-    world = world_about_to_end()
-    world.coordinator.request_stop(Termination.STOPPED, world.now)
-    assert world.report("a").next is None
-    assert world.coordinator.finished
-
-
-def test_memory_is_one_lease_a_seat():
-    """However long the chain."""
-    world = World(spec_of(LARGE), ("a", "b"), follows=True)
-    while not world.coordinator.finished:
-        world.round(n_nodes=3)
-        assert len(world.coordinator.book._followers) <= 2
 
 
 @pytest.mark.parametrize("seats", [("a",), ("a", "b", "c3"), tuple("abcdefgh")])

@@ -16,7 +16,6 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError, StaleLeaseError
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
-from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import Partial, best_orders, naive_tree
 from tests.unit.coordination.world import (
     World,
@@ -317,16 +316,6 @@ def test_leaves_that_vanish_are_an_invariant_error():
         world.report("a", full=True)
 
 
-def test_lower_bound_of_a_unit_does_not_fall():
-    """Both are bounds of what remains, so the larger one holds."""
-    world = busy_world(["a"])
-    for least_lb in (5, 3, None):
-        report = decode_report(world.tasks["a"].message(full=True))
-        report = replace(report, least_lb=least_lb)
-        deliver(world.coordinator, encode(report), world.now)
-        assert world.coordinator.lower_bound == 5
-
-
 def test_optimum_that_comes_without_a_best_permutation_is_an_incumbent():
     world = busy_world(["a"], all_optima=True)
     report = decode_report(world.tasks["a"].message(full=True))
@@ -451,16 +440,6 @@ def test_unit_that_kills_every_seat_fails_the_run(monkeypatch):
     assert "unit 1 was lost 3 times in a row" in world.coordinator.error
 
 
-def test_requeued_unit_goes_first():
-    """What is half done is finished before new work is begun."""
-    world = busy_world(["a"])
-    world.report("a", donate=True)  # unit 2 waits
-    world.coordinator.remove_seat("a", world.now)
-    world.coordinator.add_seat(seat_of("b"), world.now)
-    again = world.coordinator.assign("b", world.now)
-    assert (again.unit, again.attempt) == (1, 2)
-
-
 def test_full_report_makes_good_for_losses(monkeypatch):
     """Only losses in a row are counted: a unit that moves on is not hopeless."""
     monkeypatch.setattr(book, "MAX_LOSSES", 2)
@@ -521,47 +500,6 @@ def test_donation_is_shared_out_among_the_idle():
     assert len(units_of(world)) == 3
 
 
-def test_large_donation_makes_several_units_for_each_idle_seat():
-    world = busy_world(["a"], units_per_seat=4)
-    for name in ("b", "c"):
-        world.coordinator.add_seat(seat_of(name), world.now)
-    paths = [(i, j) for i in range(1, 6) for j in range(5)]
-    portions = world.coordinator.book.balance.portions
-    assert len(portions(WorkUnit.from_paths(6, paths[:1]))) == 1
-    assert len(portions(WorkUnit.from_paths(6, paths))) == 2
-    paths = [(*path, k) for path in paths for k in range(4)]
-    assert len(portions(WorkUnit.from_paths(6, paths))) == 6  # no less than 16 roots
-    paths = [(*path, k) for path in paths for k in range(3)]
-    assert len(portions(WorkUnit.from_paths(6, paths))) == 8
-
-
-def test_seat_that_explores_for_longest_is_asked():
-    world = busy_world(["a", "b", "c"])
-    fill(world)
-    work = world.coordinator.book
-    for seat, since in (("a", 5), ("b", 2), ("c", 4)):
-        lease = work.seats[seat].unit.lease
-        lease.since = since
-        work.balance.reported(lease, world.now, donated=None)
-    world.coordinator.add_seat(seat_of("idle"), world.now)
-    world.assign()
-    assert world.coordinator.nudges() == ["b"]
-
-
-def test_seat_that_had_nothing_to_give_is_left_alone_for_a_second():
-    world = busy_world(["a"])
-    world.coordinator.add_seat(seat_of("b"), world.now)
-    world.assign()
-    assert world.report("a").kind is OrderKind.DONATE
-    world.tasks["a"].order = None  # it says: nothing to give
-    assert world.report("a", full=True).kind is OrderKind.CONTINUE
-    for _ in range(9):
-        world.now += 0.1
-        assert world.report("a").kind is OrderKind.CONTINUE
-    world.now += 0.2
-    assert world.report("a").kind is OrderKind.DONATE
-
-
 def test_donor_that_does_not_answer_is_not_waited_for():
     world = busy_world(["a", "b"])
     fill(world)
@@ -575,17 +513,6 @@ def test_donor_that_does_not_answer_is_not_waited_for():
     world.coordinator.tick(world.now)
     (second,) = world.coordinator.nudges()
     assert second != first
-
-
-def test_donation_is_not_asked_for_when_work_came_otherwise():
-    world = busy_world(["a", "b"])
-    fill(world)
-    world.coordinator.add_seat(seat_of("idle"), world.now)
-    world.assign()
-    (donor,) = world.coordinator.nudges()
-    lost = next(seat for seat in world.tasks if seat != donor)
-    world.coordinator.remove_seat(lost, world.now)  # its unit waits now
-    assert world.report(donor).kind is OrderKind.CONTINUE
 
 
 # -- orders ---------------------------------------------------------------------
@@ -635,15 +562,6 @@ def test_drained_seat_gives_an_assignment_back_at_once():
     assert not world.tasks  # it came too late
 
 
-def test_unknown_seats_change_nothing():
-    world = busy_world(["a"])
-    world.coordinator.remove_seat("ghost", world.now)
-    world.coordinator.drain_seat("ghost", world.now)
-    assert world.coordinator.assign("ghost", world.now) is None
-    assert world.coordinator.assign("a", world.now) is None  # it is busy
-    check_books(world.coordinator)
-
-
 def test_save_is_done_when_all_leases_of_that_moment_have_reported_in_full():
     world = busy_world(["a", "b"])
     token = world.coordinator.request_save(world.now)
@@ -658,16 +576,6 @@ def test_save_is_done_when_all_leases_of_that_moment_have_reported_in_full():
     assert not world.coordinator.save_done(empty)
     with pytest.raises(ValueError, match="expected a token"):
         world.coordinator.save_done(99)
-
-
-def test_saves_one_after_the_other_are_not_kept():
-    world = busy_world(["a"])
-    for _ in range(5):
-        token = world.coordinator.request_save(world.now)
-        world.report("a")
-        world.report("a", full=True)
-        assert world.coordinator.save_done(token)
-    assert not world.coordinator._saves
 
 
 def test_a_checkpoint_knows_until_when_all_work_is_in_it():
@@ -749,12 +657,6 @@ def test_offer_of_an_order_without_a_cost_is_refused_and_harmless():
     assert world.coordinator.state is RunState.RUNNING
 
 
-def test_offer_to_a_finished_run_is_declined():
-    world = World(spec_of(tiny(3)), seats=["a"])
-    world.run()
-    assert not world.coordinator.offer([0, 1, 2], "guest", world.now)
-
-
 # -- end ------------------------------------------------------------------------
 
 
@@ -794,19 +696,6 @@ def test_stop_does_not_wait_for_a_seat_that_hangs():
     assert world.coordinator.finished
 
 
-def test_stop_gives_a_seat_time_to_list_its_roots():
-    world = busy_world(["a"], lease_timeout_s=1000.0)
-    (lease,) = world.coordinator.book.leases.values()
-    lease.open_roots = 1_000_000
-    world.coordinator.request_stop(Termination.STOPPED, world.now)
-    world.now += STOP_GRACE_S + 15
-    world.coordinator.tick(world.now)
-    assert not world.coordinator.finished
-    world.now += 6
-    world.coordinator.tick(world.now)
-    assert world.coordinator.finished
-
-
 def stop_with_many_roots(**options):
     world = busy_world(["a", "b"], **options)
     for lease in world.coordinator.book.leases.values():
@@ -816,7 +705,7 @@ def stop_with_many_roots(**options):
 
 
 def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
-    monkeypatch.setattr("dpbb.coordination.answers.LISTED_AT_STOP", 0)
+    monkeypatch.setattr("dpbb.coordination.coordinator.LISTED_AT_STOP", 0)
     world = stop_with_many_roots()
     assert [world.report(seat).kind for seat in "ab"] == [OrderKind.DROP] * 2
     outcome = world.coordinator.outcome()
@@ -831,7 +720,7 @@ def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
 
 @pytest.mark.parametrize("reason", [{"checkpoint": "somewhere"}, {"all_optima": True}])
 def test_stop_asks_for_a_list_that_is_wanted(monkeypatch, reason):
-    monkeypatch.setattr("dpbb.coordination.answers.LISTED_AT_STOP", 0)
+    monkeypatch.setattr("dpbb.coordination.coordinator.LISTED_AT_STOP", 0)
     world = stop_with_many_roots(**reason)
     assert world.report("a").kind is OrderKind.STOP
 

@@ -33,17 +33,6 @@ def test_what_happened_in_a_night_is_there_in_the_morning():
     assert sum(event.count for event in rows if event.kind == "seat") == 14399
 
 
-def test_a_failure_that_goes_on_is_one_row():
-    log = EventLog(0.0)
-    for second in range(116):
-        log.add(second, "checkpoint-failed", "no space left")
-    log.add(116, "checkpoint-failed", "no permission")
-    assert log.latest() == (
-        EventRecord(115.0, "checkpoint-failed", "no space left", 116, 0.0),
-        EventRecord(116.0, "checkpoint-failed", "no permission"),
-    )
-
-
 def test_whatever_happens_is_counted_bounded_and_in_order():
     draw = random.Random(7)
     log, noted = EventLog(0.0), Counter()

@@ -8,11 +8,10 @@ from dpbb.coordination.incumbent import (
     Incumbent,
     evaluate_candidate,
     evaluate_candidates,
-    jobs_of,
 )
 from dpbb.engines.base import Candidate
-from dpbb.errors import InvariantError, OptionError
-from tests.unit.coordination.world import optimum, spec_of, tiny
+from dpbb.errors import InvariantError
+from tests.unit.coordination.world import spec_of, tiny
 from tests.waiting import WaitingJobs
 
 PROBLEM = tiny(4)
@@ -43,16 +42,6 @@ def test_ub_at_the_start(cutoff, order, ub, all_optima):
     assert incumbent.value == (None if order is None else COST)
     assert [step.value for step in incumbent.trajectory] == [COST] * (order is not None)
     assert incumbent.optimum_if_exhausted == (COST if ub == "cost" else ub)
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2), (0, 1, 2, 4), (0, 0, 1, 2), "0123"])
-def test_start_permutation_of_other_jobs_is_refused(order):
-    with pytest.raises(OptionError, match="permutation: expected"):
-        Incumbent.start(spec_of(PROBLEM, permutation=order))
-
-
-def test_jobs_of_gives_an_array():
-    assert jobs_of(PROBLEM, [3, 1, 0, 2]).tolist() == [3, 1, 0, 2]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +120,3 @@ def test_optima_beyond_the_cap_are_counted(monkeypatch):
     held = [f.permutation.tolist() for f in (found[2], found[0])]
     assert incumbent.optima().permutations.tolist() == held
     assert (incumbent.optima().first, incumbent.n_optima) == (2, 5)
-
-
-def test_optimum_of_the_tiny_problem_is_below_its_first_order():
-    """What other tests rely on."""
-    assert optimum(PROBLEM) < COST

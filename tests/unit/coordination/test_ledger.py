@@ -292,12 +292,6 @@ def test_closed_subtree_above_the_lease_is_found():
         check_full_report(basis, Report(LEASE, 1, 2, 0, 0, None, None, 0.0, full))
 
 
-def test_light_report_cannot_be_checked():
-    basis, report = honest_report()
-    with pytest.raises(ValueError, match="light report 2"):
-        check_full_report(basis, replace(report, full=None))
-
-
 def test_single_job():
     """The tree of one job is one leaf."""
     problem = tiny(1)

@@ -42,16 +42,6 @@ def test_beyond_the_limit_those_in_a_file_go_first(monkeypatch, read):
     assert numbers(before) == numbers(ROWS[:5])
 
 
-def test_nothing_is_copied_when_there_is_no_room(monkeypatch):
-    """It is done in the scheduler's loop, at each of thousands of reports."""
-    monkeypatch.setattr(module, "MAX_OPTIMA_BYTES", 5 * 2 * 4)
-    found = FoundOptima(4)
-    found.add(ROWS[:5])
-    before = found.held
-    found.add(ROWS[5:9])
-    assert np.shares_memory(found.held, before)
-
-
 def test_readers_take_chunks_from_where_they_are(monkeypatch):
     monkeypatch.setattr(module, "CHUNK_BYTES", 3 * 2 * 4)
     held = Optima(7, np.array(ROWS[:8], np.uint16), 10)

@@ -1,12 +1,11 @@
 """What a run looks like at any time."""
 
 import pickle
-from types import SimpleNamespace
 
 import pytest
 
 from dpbb.coordination import run
-from dpbb.coordination.run import WINDOW_S, RateMeter, Run
+from dpbb.coordination.run import WINDOW_S, RateMeter
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination
@@ -80,26 +79,6 @@ def test_snapshot_counts_light_reports_and_says_what_seats_do():
     assert (snapshot.decomposed, snapshot.leaves, snapshot.requeues) == (0, 0, 1)
 
 
-def test_a_donation_counts_for_the_seat_that_gives():
-    world = World(spec_of(LARGE), seats=["a", "b"])
-    world.assign()
-    world.start("a")
-    world.tasks["a"].explore(20)
-    before = world.tasks["a"].session.remaining()
-    world.report("a", donate=True)
-    kept = world.tasks["a"].session.remaining()
-    snapshot = world.coordinator.snapshot(world.now)
-    giver, taker = snapshot.seats
-    assert snapshot.donations == giver.donations == 1
-    assert giver.donated_roots == len(before) - len(kept) > 0
-    assert (taker.donations, taker.donated_roots) == (0, 0)
-    while not world.coordinator.finished:
-        world.round(n_nodes=5)
-    snapshot = world.coordinator.snapshot(world.now)
-    assert sum(seat.donations for seat in snapshot.seats) == snapshot.donations > 1
-    assert "donation" in {event.kind for event in snapshot.events}
-
-
 def unaccounted(world):
     """Nodes of the run that no engine has explored."""
     snapshot = world.coordinator.snapshot(world.now)
@@ -116,22 +95,6 @@ def test_nodes_of_the_engines_are_those_of_the_run():
             world.coordinator.remove_seat("b", world.now)
             assert unaccounted(world) == 0
     world.run()
-    assert unaccounted(world) == 0
-
-
-def test_nodes_of_the_engines_stay_when_a_stop_takes_a_lease_away(monkeypatch):
-    monkeypatch.setattr("dpbb.coordination.answers.LISTED_AT_STOP", -1)
-    world = World(spec_of(LARGE), seats=["a"])
-    world.assign()
-    world.start("a")
-    world.tasks["a"].explore(5)
-    world.report("a")
-    world.tasks["a"].explore(6)
-    world.coordinator.request_stop(Termination.STOPPED, world.now)
-    world.report("a")
-    assert world.coordinator.finished
-    ((_, nodes),) = world.coordinator.snapshot(world.now).engine_nodes
-    assert nodes >= 11
     assert unaccounted(world) == 0
 
 
@@ -191,19 +154,6 @@ def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
     assert coordinator.wanted_seats() == 0
 
 
-def test_seats_of_a_large_run_are_shown_a_moment_late(monkeypatch):
-    """New ones at once; what the old ones do at the latest after two seconds."""
-    monkeypatch.setattr("dpbb.coordination.run.MANY_SEATS", 2)
-    world = World(spec_of(tiny()), ["a", "b", "c"])
-    coordinator = world.coordinator
-    assert not any(seat.busy for seat in coordinator.snapshot(world.now).seats)
-    world.assign()
-    assert not any(seat.busy for seat in coordinator.snapshot(world.now + 1).seats)
-    assert any(seat.busy for seat in coordinator.snapshot(world.now + 2).seats)
-    coordinator.add_seat(seat_of("d"), world.now)
-    assert len(coordinator.snapshot(world.now + 2.1).seats) == 4
-
-
 def test_what_was_proved_before_is_a_lower_bound_and_a_breach_stops_the_run():
     problem = tiny(6)
     best, orders = best_orders(problem.times)
@@ -241,14 +191,6 @@ def test_rate_is_that_of_the_last_seconds():
         meter.note(10.0 + second, nodes)
     assert meter.rate(30.0, nodes) == pytest.approx(1000)
     assert len(meter._samples) <= WINDOW_S + 2
-
-
-def test_rate_is_not_negative_when_nodes_are_lost():
-    meter = RateMeter(0.0)
-    meter.note(1.0, 500)
-    meter.note(7.0, 400)
-    meter.note(13.0, 300)
-    assert meter.rate(13.5, 200) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -293,18 +235,3 @@ def test_gap_of_zero_is_no_limit():
     assert world.coordinator.snapshot(world.now).gap == 0.0
     world.coordinator.tick(world.now)
     assert world.run().termination is Termination.EXHAUSTED
-
-
-def test_a_limit_holds_from_its_value_on():
-    """Time counts from the start or the resume, nodes from the run's first start."""
-    spec = spec_of(tiny(3), node_limit=10, gap_limit=0.1)
-
-    def at(decomposed, gap):
-        return SimpleNamespace(
-            spec=spec, deadline=105.0, decomposed=decomposed, gap=gap
-        )
-
-    assert Run.limit_reached(at(9, 0.11), 104.9) is None
-    assert Run.limit_reached(at(9, 0.11), 105.0) is Termination.TIME_LIMIT
-    assert Run.limit_reached(at(10, None), 104.9) is Termination.NODE_LIMIT
-    assert Run.limit_reached(at(9, 0.1), 104.9) is Termination.GAP_LIMIT

@@ -28,29 +28,6 @@ def test_a_request_is_done_when_its_leases_have_reported_or_are_gone():
     assert len(saves) == 1
 
 
-def test_a_request_stays_done():
-    saves = Saves()
-    token = saves.request({}, 0.0)
-    assert saves.done(token, {"a"})
-    assert saves.done(token, {"a"})
-    assert saves.next(token, 1.0, {"a"}) == []
-    assert len(saves) == 0
-
-
-@pytest.mark.parametrize("token", [0, 2])
-def test_a_token_that_nobody_was_given_is_refused(token):
-    saves = Saves()
-    saves.request({"a": 1}, 0.0)
-    with pytest.raises(ValueError, match="expected a token"):
-        saves.done(token, ())
-
-
-def test_nobody_is_done_before_all_were_asked():
-    saves = Saves()
-    token = saves.request(ABC, 0.0)
-    assert not saves.done(token, ABC)
-
-
 def test_thousands_of_seats_are_asked_at_a_rate_and_a_few_at_a_time():
     leases = {str(n): 10 for n in range(1000)}
     saves = Saves()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.coordination.span_map import N_CELLS, STATES, SpanMap, cells_of, states_of
+from dpbb.coordination.span_map import N_CELLS, SpanMap, cells_of
 from dpbb.tree.work_unit import WorkUnit
 from tests.intervals import intervals_of, unit_between
 
@@ -57,12 +57,3 @@ def test_leased_wins_over_waiting_and_what_leaves_leaves_no_ghost():
     assert spans.spans() == ((0.0, 0.5, "leased"),)
     spans.add("leased", half, -1)
     assert spans.spans() == ()
-
-
-def test_states_are_those_of_the_spans():
-    cells = states_of(((0.25, 0.5, "leased"), (0.75, 1.0, "waiting")))
-    assert [STATES[code] for code in cells] == [
-        state
-        for state in ("finished", "leased", "finished", "waiting")
-        for _ in range(N_CELLS // 4)
-    ]

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from dpbb.coordination.messages import OrderKind, Seat, SeatId
-from dpbb.coordination.speeds import (
-    LEAST_GIFT,
-    MUCH,
-    PLENTY,
-    note_speed,
-    roots_for,
-    shares_by_speed,
-    speed_of,
-)
+from dpbb.coordination.speeds import LEAST_GIFT, PLENTY, shares_by_speed
 from dpbb.coordination.units import SeatRecord
 from dpbb.engines.base import Device
 from dpbb.tree.work_unit import WorkUnit
@@ -37,17 +29,6 @@ def world():
         world.round()
     assert world.tasks["cpu"].slice.open_roots > 2
     return world
-
-
-def test_guess_until_measured_then_the_best():
-    one = record("a", threads=4)
-    assert speed_of(record("g", "cuda")) >= MUCH * speed_of(one)
-    assert speed_of(one) == 4 * speed_of(record("b"))
-    note_speed(one, 10_000, 1.0)  # too short to mean anything
-    assert one.speed == 0
-    note_speed(one, 10_000, 2.0)
-    note_speed(one, 100, 3.0)
-    assert speed_of(one) == 5000
 
 
 def test_idle_gpu_gets_all_of_a_slow_seat(world):
@@ -97,15 +78,6 @@ def test_gpu_with_little_is_not_disturbed_for_a_core():
     assert order.kind is OrderKind.DONATE
     assert order.max_roots == LEAST_GIFT
     assert world.run().exhausted
-
-
-def test_donations_are_sized_by_the_takers_speed():
-    gpu, core = record("g", speed=1e9), record("c", speed=1e6)
-    assert roots_for([gpu], gpu, 4096) == 4096
-    assert roots_for([core], gpu, 4096) == LEAST_GIFT
-    assert roots_for([core] * 30, gpu, 4096) == 30 * LEAST_GIFT
-    assert roots_for([record("m", speed=1e8)], gpu, 4096) == 409
-    assert roots_for([core], core, 4096) == 4096
 
 
 @pytest.mark.parametrize("n_roots", [1, 2, 3, 5, 40])

@@ -3,10 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpbb.coordination.messages import Known, Request
 from dpbb.errors import DpbbError
 from dpbb.plotting import convergence
 from dpbb.plotting.convergence_plot import curve_of
-from dpbb.result import ProvedBound, Status
+from dpbb.result import Improvement, ProvedBound, Status
 from tests.specs import changed
 from tests.unit.plotting.samples import checkpoint, result, snapshot
 
@@ -64,7 +65,8 @@ def test_the_bound_of_a_checkpoint_is_never_above_its_incumbent(ax):
 
 def test_a_checkpoint_begins_with_the_heuristics():
     saved = checkpoint()
-    request = {"seconds": 1.0, "trajectory": [[0.25, 60, "neh"], [0.5, 50, "ig"]]}
+    found = (Improvement(0.25, 60, "neh"), Improvement(0.5, 50, "ig"))
+    request = Request(seconds=1.0, known=Known(trajectory=found))
     saved = replace(saved, spec=replace(saved.spec, request=request))
     curve = curve_of(saved)
     assert curve.incumbents == ((0.25, 60), (0.5, 50), (2.5, 36))

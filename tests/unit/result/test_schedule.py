@@ -12,10 +12,6 @@ SCHEDULE = Schedule((1, 0), np.array([[2, 5], [0, 2]]), np.array([[5, 6], [2, 5]
 CSV = "position,job,machine,start,end\n0,1,0,0,2\n0,1,1,2,5\n1,0,0,2,5\n1,0,1,5,6\n"
 
 
-def test_makespan_is_the_last_end():
-    assert SCHEDULE.makespan == 6
-
-
 def test_csv_has_an_operation_a_line_by_position(tmp_path):
     SCHEDULE.write_csv(tmp_path / "schedule.csv")
     assert (tmp_path / "schedule.csv").read_text() == CSV

@@ -7,7 +7,8 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
-from dpbb.solving.arguments import check_engine, check_fit, interruptible
+from dpbb.progress import Progress
+from dpbb.solving.arguments import Call, check_engine, check_fit
 from tests.unit.solving.test_plan import PROBLEM
 from tests.waiting import WaitingJobs
 
@@ -68,14 +69,27 @@ def python_handles_it():
     signal.signal(signal.SIGINT, before)
 
 
+class Told(Progress):
+    def __init__(self):
+        self.texts = []
+
+    def alert(self, text):
+        self.texts.append(text)
+
+
+def call_of():
+    options = SolveOptions()
+    return Call(PROBLEM, "tiny", options, Told(), lambda: False, began=0.0)
+
+
 @pytest.mark.usefixtures("python_handles_it")
 def test_the_first_one_is_noted_and_the_second_one_raises():
-    told = []
-    with interruptible(told.append) as interrupted:
-        assert not interrupted()
+    with call_of().interruptible() as call:
+        assert not call.interrupted()
         signal.raise_signal(signal.SIGINT)
-        assert interrupted()
-        assert len(told) == 1
+        assert call.interrupted()
+        assert call.should_stop()
+        assert len(call.progress.texts) == 1
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -86,10 +100,10 @@ def test_who_handles_it_already_goes_on_to_do_so():
     heard = []
     before = signal.signal(signal.SIGINT, lambda *_: heard.append("mine"))
     try:
-        with interruptible(print) as interrupted:
+        with call_of().interruptible() as call:
             signal.raise_signal(signal.SIGINT)
         assert heard == ["mine"]
-        assert not interrupted()
+        assert not call.interrupted()
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -99,8 +113,8 @@ def test_another_thread_changes_nothing():
     found = []
 
     def look():
-        with interruptible(print) as interrupted:
-            found.extend([signal.getsignal(signal.SIGINT), interrupted()])
+        with call_of().interruptible() as call:
+            found.extend([signal.getsignal(signal.SIGINT), call.interrupted()])
 
     thread = threading.Thread(target=look)
     thread.start()

@@ -13,7 +13,7 @@ from dpbb.progress import Progress
 from dpbb.solving import cluster as module
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
-from dpbb.solving.exploring import start
+from dpbb.solving.start import start
 from tests.unit.solving.test_plan import plan_of
 
 

@@ -190,22 +190,9 @@ def test_what_does_not_go_together_is_refused(options, message):
         dpbb.solve(TIMES, **options, **HERE)
 
 
-def test_a_run_that_is_not_waited_for_needs_a_cluster():
-    with pytest.raises(OptionError, match="workers: expected at least 1"):
-        dpbb.submit(TIMES, workers=0)
-
-
 def test_given_jobs_are_checked():
     with pytest.raises(InstanceError, match="front: expected jobs 0 to 9, got 10"):
         dpbb.solve(TIMES, front=[10], **HERE)
-
-
-def test_given_jobs_may_be_in_arrays():
-    order = np.array([3, 0, 2, 1])
-    shop = [[3, 2], [1, 4], [2, 2], [5, 1]]
-    found = dpbb.solve(shop, front=order[:1], back=list(order[3:]), workers=0)
-    assert (found.permutation[0], found.permutation[-1]) == (3, 1)
-    assert found.instance.endswith(", given front 3, given back 1")
 
 
 @pytest.mark.parametrize("given", ["12", 3, None, np.array(3)])

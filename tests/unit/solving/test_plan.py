@@ -49,7 +49,7 @@ def outcome(**changes):
         "counters": Counters(5, 2, np.zeros(5, np.int64)),
         "trajectory": (),
         "totals": TOOK,
-        "seats": ("w/cpu0",),
+        "seats": {"w/cpu0": "cpu"},
     }
     return Outcome(**{**values, **changes})
 
@@ -233,6 +233,6 @@ def test_optima_are_in_the_result():
     ],
 )
 def test_result_names_the_engine(engines, engine, name):
-    done = outcome(lower_bound=11, engines=engines)
+    done = outcome(lower_bound=11, seats=dict(enumerate(engines)))
     result = result_of(plan_of(cutoff=11), done, opened=0.0, engine=engine)
     assert result.engine == name

@@ -16,14 +16,14 @@ from dpbb.cli import main
 from dpbb.cluster.scheduler.restoring import going_on
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
 from dpbb.coordination.coordinator import Coordinator
-from dpbb.coordination.format import from_bytes, to_bytes
+from dpbb.coordination.format import MAGIC, SCHEMA, from_bytes, to_bytes
+from dpbb.coordination.from_below import Below, Step
 from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.progress import Progress
 from dpbb.result import Termination, Totals
 from dpbb.solving.arguments import Call
-from dpbb.solving.from_below import Below, Step
 from dpbb.solving.results import result_of
 from dpbb.solving.resume import plan_of_saved, read_saved
 from dpbb.solving.start import make_plan
@@ -155,7 +155,9 @@ def as_file(header, sections=b""):
     """Return a file whose checksum is that of its header."""
     body = header if isinstance(header, bytes) else json.dumps(header).encode()
     digest = hashlib.sha256(body).hexdigest()
-    return b"dpbb-checkpoint 4 %s %d\n" % (digest.encode(), len(body)) + body + sections
+    return (
+        b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest.encode(), len(body)) + body + sections
+    )
 
 
 def test_no_place_is_taken_from_a_checkpoint(tmp_path):
@@ -168,7 +170,7 @@ def test_no_place_is_taken_from_a_checkpoint(tmp_path):
     path, copy = foreign(tmp_path / "run", all_optima=True, **named)
     for source in (path, copy):
         spec = load_checkpoint(str(source)).spec
-        assert not places & spec.request["options"].keys()
+        assert not places & spec.request.options.keys()
         assert spec.options.checkpoint is None
     _, options = read_saved(copy, None, {})
     assert all(getattr(options, name) is None for name in places)

@@ -1,4 +1,4 @@
-"""What the start heuristics find, and what they leave of the time."""
+"""What the start heuristics find and leave of the time; which strategy is chosen."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from threading import Event
 import numpy as np
 import pytest
 
+from dpbb.errors import EngineUnavailable
 from dpbb.flowshop import FlowShopProblem, taillard_instance
-from dpbb.options import SolveOptions
-from dpbb.solving.start import make_plan
-from tests.unit.solving.test_plan import PROBLEM, plan_of
+from dpbb.options import SolveOptions, Strategy
+from dpbb.solving import start
+from dpbb.solving.start import chosen_strategy, make_plan
+from tests.unit.solving.test_plan import ORDER, PROBLEM, plan_of
 
 BEST_VALUE, BEST = min(
     (PROBLEM.evaluate(np.array(jobs)), jobs) for jobs in permutations(range(4))
@@ -128,3 +130,57 @@ def test_a_gpu_that_has_no_tree_yet_searches_for_a_part_of_the_time():
     assert [search.device for search in searches] == ["gpu", "gpu"]
     assert searches[0].time_limit_s == 15.0
     assert 9.0 < searches[1].time_limit_s <= 10.0
+
+
+@pytest.mark.parametrize(
+    ("options", "detached", "chosen", "why"),
+    [
+        ({"strategy": "from-below"}, False, Strategy.FROM_BELOW, ""),
+        ({}, False, Strategy.INCUMBENT, ""),
+        ({"strategy": "auto"}, False, Strategy.FROM_BELOW, "no schedule is known"),
+        ({"strategy": "auto"}, True, Strategy.INCUMBENT, "nobody stays"),
+        ({"strategy": "auto", "cutoff": 9}, False, Strategy.INCUMBENT, "in one tree"),
+        (
+            {"strategy": "auto", "all_optima": True, "initial": ORDER},
+            *(False, Strategy.INCUMBENT, "in one tree"),
+        ),
+    ],
+)
+def test_without_an_estimate(options, detached, chosen, why):
+    strategy, said = chosen_strategy(
+        plan_of(**options), engine="cpu", detached=detached
+    )
+    assert strategy is chosen
+    assert why in said
+    assert bool(why) == bool(said)
+
+
+def test_an_estimate_that_does_not_come_in_time_is_not_waited_for(monkeypatch):
+    """Nothing interrupts a compiler: the limit holds all the same."""
+    late = Event()
+
+    def estimate(*_given, **_how):
+        late.wait(60)
+
+    monkeypatch.setattr("dpbb.estimation.estimating.estimate", estimate)
+    monkeypatch.setattr(start, "WAIT_S", 0.1)
+    plan = plan_of(strategy="auto", initial=ORDER)
+    try:
+        strategy, said = chosen_strategy(plan, engine="cpu", detached=False)
+    finally:
+        late.set()
+    assert (strategy, said) == (
+        Strategy.INCUMBENT,
+        "the estimate of the tree was not there in time",
+    )
+
+
+def test_what_goes_wrong_with_an_estimate_is_raised(monkeypatch):
+    def estimate(*_given, **_how):
+        raise EngineUnavailable("no engine")
+
+    monkeypatch.setattr("dpbb.estimation.estimating.estimate", estimate)
+    with pytest.raises(EngineUnavailable, match="no engine"):
+        chosen_strategy(
+            plan_of(strategy="auto", initial=ORDER), engine="cpu", detached=False
+        )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -39,17 +38,3 @@ def test_the_strip_is_finished_but_for_open_spans():
     assert whole.get("fill") == markup.STATES["finished"]
     assert (leased.get("x"), leased.get("width")) == ("250.0", "250.0")
     assert (waiting.get("x"), waiting.get("width")) == ("500.0", "500.0")
-
-
-def test_no_color_is_that_of_a_page():
-    page = markup.card(
-        "t",
-        "l",
-        [
-            markup.table([("a", "b")]),
-            markup.strip([(0, 1, "leased")]),
-            markup.legend([("leased", "x")]),
-        ],
-    )
-    assert not re.search(r"[: ](black|white)\b(?!-)|#[0-9a-f]{3,6}\b", page)
-    assert "color:currentColor" in page

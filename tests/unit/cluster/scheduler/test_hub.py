@@ -307,8 +307,7 @@ def test_cores_go_on_at_once_where_an_engine_refused(mixed, kind):
     world.finish(spec)
     result = world.hub.result(spec.run_id)
     assert result.outcome.exhausted
-    assert result.outcome.seats == ("a/cpu0",)
-    assert result.outcome.engines == ("cpu",)
+    assert result.outcome.seats == {"a/cpu0": "cpu"}
     (event,) = (e for e in result.snapshot.events if e.kind == "refused")
     assert event.text.startswith("seat a/cuda0 cannot explore this")
     assert event.text.endswith("too large")

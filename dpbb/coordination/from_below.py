@@ -14,7 +14,7 @@ What is in here is pure arithmetic: ``dpbb.solving.exploring`` explores the tree
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.result import ProvedBound, Totals
@@ -102,10 +102,6 @@ def next_width(width: int, before: int, nodes: int) -> int:
     return max(1, min(most, wanted))
 
 
-NOTHING = Totals()
-"""What the trees before the first one took."""
-
-
 @dataclass(frozen=True, slots=True)
 class Below:
     """How far a call from below has come.
@@ -122,7 +118,7 @@ class Below:
 
     step: Step
     bounds: tuple[ProvedBound, ...] = ()
-    earlier: Totals = NOTHING
+    earlier: Totals = field(default_factory=Totals)
 
     def shown_on(self, snapshot: Snapshot) -> Snapshot:
         """Return the state of a tree with the nodes of those before it."""

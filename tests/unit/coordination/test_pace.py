@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.coordination.answers import ASKED_TIMES, Pace
+from dpbb.coordination.pace import ASKED_TIMES, Pace
 from tests.unit.coordination.world import World, spec_of, tiny
 
 
@@ -27,10 +27,6 @@ def test_reports_of_many_seats_stay_below_the_rates():
 def test_seats_report_before_their_leases_expire():
     pace = pace_of(max_reports=1.0, lease_timeout_s=60.0)
     assert pace.report_s(100_000) * 1.5 < 60 / 2  # an interval is jittered by half
-
-
-def test_full_interval_is_as_asked_until_one_has_come():
-    assert pace_of(checkpoint_interval_s=7.0).full_s(10**6) == 7.0
 
 
 def test_seats_that_are_asked_report_seldom_by_themselves():

@@ -1,0 +1,55 @@
+"""How often seats report: less often where many do, or where reports are large."""
+
+from dpbb.coordination.messages import Order, OrderKind, RunSpec
+
+SIGNS_OF_LIFE = 3.1
+"""A seat reports at least so often within the time after which its lease expires.
+
+With an interval that is jittered by half two reports still fit.
+"""
+
+ASKED_TIMES = 4.0
+"""Seats of a run with checkpoints are asked for full reports before each of them. By
+themselves they report as seldom as this: it matters where a store hangs for long."""
+
+_WEIGHT = 0.05  # of one full report in the average size
+
+
+class Pace:
+    """Report intervals of one run.
+
+    A light report costs the scheduler's event loop some fraction of a millisecond,
+    whatever it says, and a full one its bytes. So the intervals that a run asks for are
+    stretched, for all seats alike, until the reports of all leases together stay below
+    a number and a number of bytes a second. Every answer carries them (``Order``).
+    """
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._full_bytes: float | None = None
+
+    def note_full(self, n_bytes: int) -> None:
+        """Take the size of a full report into the average."""
+        if self._full_bytes is None:
+            self._full_bytes = n_bytes
+        else:
+            self._full_bytes += _WEIGHT * (n_bytes - self._full_bytes)
+
+    def order(self, kind: OrderKind, ub: int, leases: int) -> Order:
+        """Return an order that carries the intervals for so many leases."""
+        return Order(
+            kind, ub, report_s=self.report_s(leases), full_s=self.full_s(leases)
+        )
+
+    def report_s(self, leases: int) -> float:
+        """Seconds from one light report of a lease to the next."""
+        spec = self._spec
+        seldom = min(leases / spec.max_reports, spec.lease_timeout_s / SIGNS_OF_LIFE)
+        return max(spec.options.report_interval_s, seldom)
+
+    def full_s(self, leases: int) -> float:
+        """Seconds from one periodic full report of a lease to the next."""
+        spec = self._spec
+        stretched = leases * (self._full_bytes or 0.0) / spec.max_report_bytes
+        full_s = max(spec.options.checkpoint_interval_s, stretched)
+        return full_s if spec.options.checkpoint is None else ASKED_TIMES * full_s
