@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.coordination.balance import Balance
+from dpbb.coordination.balance import Balance, note_speed
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.journal import Journal
@@ -26,7 +26,6 @@ from dpbb.coordination.messages import (
     UnitId,
 )
 from dpbb.coordination.span_map import SpanMap, cells_of
-from dpbb.coordination.speeds import note_speed
 from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.tree.counters import Counters, closed_leaves

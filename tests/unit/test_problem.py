@@ -11,7 +11,6 @@ from dpbb.problem import (
     NO_CHILD,
     bound_of,
     check_numbers,
-    costs_of,
     objective_of,
     root_bound,
     sides_of,
@@ -41,13 +40,6 @@ def test_a_problem_says_the_name_of_its_bound():
 def test_a_problem_says_its_sides(sides, expected):
     assert sides_of(SimpleNamespace(sides=sides)) == expected
     assert sides_of(SHOP) == (False, True)
-
-
-def test_costs_are_evaluated_one_by_one_if_need_be():
-    orders = np.array([[0, 1], [1, 0]])
-    plain = SimpleNamespace(evaluate=SHOP.evaluate)
-    assert costs_of(plain, orders).tolist() == [8, 9]
-    assert costs_of(SHOP, orders).tolist() == [8, 9]
 
 
 class Root:

@@ -6,14 +6,7 @@ from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode, encode
 from dpbb.errors import StaleLeaseError
 from tests.oracle import naive_tree
-from tests.unit.coordination.world import (
-    World,
-    check_books,
-    optimum,
-    seat_of,
-    spec_of,
-    tiny,
-)
+from tests.unit.coordination.world import World, check_books, optimum, spec_of, tiny
 
 LARGE = tiny(6, slack=100)  # nothing is pruned: 517 decomposed nodes, 720 leaves
 TIMEOUT_S = 50.0
@@ -106,17 +99,6 @@ def test_end_of_the_task_gives_back_what_it_never_heard_of():
         world.coordinator.lease(order.next.unit, order.next.attempt, "a", world.now)
 
 
-def test_lost_seat_loses_what_it_holds_and_no_more():
-    world = world_about_to_end(seats=("a", "b"))
-    order = world.report("a")
-    held = lease_of(world, "b").id
-    world.coordinator.remove_seat("a", world.now)
-    assert order.next.unit in waiting(world)
-    assert lease_of(world, "b").id == held
-    assert not world.coordinator.book._followers
-    check_books(world.coordinator)
-
-
 def test_unit_that_is_given_back_is_for_others():
     """Nobody gives back what is to come again at once."""
     world = world_about_to_end()
@@ -135,13 +117,3 @@ def test_counts_of_a_whole_run_are_exact(seats):
     naive = naive_tree(LARGE, world.spec.tree, ub)
     assert counters.decomposed == len(naive.decomposed)
     assert counters.leaves == len(naive.leaves)
-
-
-def test_seat_that_joins_again_holds_nothing_of_before():
-    """As after a restart under the same name."""
-    world = world_about_to_end()
-    message = world.tasks["a"].message()
-    world.deliver(message)
-    world.coordinator.remove_seat("a", world.now)
-    world.coordinator.add_seat(seat_of("a"), world.now)
-    assert world.deliver(message).next is None

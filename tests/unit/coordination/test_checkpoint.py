@@ -22,14 +22,12 @@ from dpbb.options import (
     TreeOptions,
 )
 from dpbb.problems import FAMILIES, Family
-from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
 from tests.intervals import unchecked
 from tests.oracle import TinyFlowShop
 from tests.unit.coordination.world import (
     TIMES,
     World,
-    check_books,
     check_certified,
     check_journal,
     optimum,
@@ -43,70 +41,6 @@ SEATS = ("a", "b", "c3")
 
 def counts(outcome):
     return outcome.counters.decomposed, outcome.counters.leaves
-
-
-def interrupted(spec, rng):
-    """Run with a checkpoint, written and read, every few rounds."""
-    world = World(spec, SEATS)
-    for _ in range(100):
-        for _ in range(int(rng.integers(5, 40))):
-            if world.coordinator.finished:
-                if spec.certificate:
-                    check_certified(world.coordinator)
-                return world.coordinator.outcome()
-            world.round(int(rng.integers(1, 9)))
-        if rng.random() < 0.7:  # else the last full reports may be older
-            world.coordinator.request_save(world.now)
-            world.round()
-            world.round()
-        saved = world.coordinator.checkpoint(world.now)
-        again = from_bytes(to_bytes(saved), problem=spec.problem)
-        assert again.totals == saved.totals
-        assert again.counters == saved.counters
-        assert again.trajectory == saved.trajectory
-        if spec.certificate:
-            check_journal(saved)
-            check_journal(again)
-        # another cluster, another clock
-        seats = SEATS[: int(rng.integers(1, 4))]
-        world = World(spec, seats, now=float(rng.integers(1000)), saved=again)
-        check_books(world.coordinator)
-    raise AssertionError("not over")
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_counts_are_exact_over_any_number_of_resumes(seed):
-    """At a fixed UB the tree is the same, to the last node (law 4)."""
-    problem = tiny()
-    spec = spec_of(problem, upper_bound=optimum(problem), certificate=True)
-    expected = World(spec, ("a",)).run()
-    outcome = interrupted(spec, np.random.default_rng(seed))
-    assert counts(outcome) == counts(expected)
-    assert outcome.exhausted
-    assert outcome.termination is Termination.EXHAUSTED
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_optimum_is_found_and_the_trajectory_goes_on(seed):
-    problem = tiny()
-    outcome = interrupted(spec_of(problem), np.random.default_rng(seed))
-    assert outcome.value == outcome.lower_bound == optimum(problem)
-    values = [step.value for step in outcome.trajectory]
-    assert values == sorted(set(values), reverse=True)
-    seconds = [step.seconds for step in outcome.trajectory]
-    assert seconds == sorted(seconds)
-    assert seconds[-1] <= outcome.totals.seconds
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_no_optimum_is_lost_or_found_twice(seed):
-    problem = tiny()
-    spec = spec_of(problem, all_optima=True)
-    expected = World(spec, ("a",)).run()
-    outcome = interrupted(spec, np.random.default_rng(seed))
-    assert outcome.n_optima == expected.n_optima
-    found = sorted(map(tuple, outcome.optima.permutations.tolist()))
-    assert found == sorted(map(tuple, expected.optima.permutations.tolist()))
 
 
 def test_optima_that_are_in_a_file_alone_are_numbered(monkeypatch):
@@ -216,19 +150,6 @@ def test_a_flow_shop_needs_nothing_but_the_file():
         assert (ours.least_lb, ours.fresh) == (theirs.least_lb, theirs.fresh)
 
 
-def test_gifts_are_not_saved_twice():
-    """What a leased unit gave away belongs to another unit by now."""
-    problem = tiny()
-    world = World(spec_of(problem, upper_bound=optimum(problem)), ("a",))
-    world.assign()
-    world.start("a")
-    world.tasks["a"].explore(6)
-    world.report("a", gift=True)
-    saved = world.coordinator.checkpoint(world.now)
-    assert any(unit.gifts for unit in saved.units)
-    from_bytes(to_bytes(saved), problem=problem)
-
-
 def test_a_journal_has_what_open_leases_have_closed():
     """The ledger has moved by their full reports, and the rest will be leased anew."""
     problem = tiny()
@@ -256,17 +177,6 @@ def test_a_journal_has_what_open_leases_have_closed():
     again = World(spec, ("d",), saved=saved)
     again.run()
     check_certified(again.coordinator)
-
-
-def test_time_and_energy_of_open_leases_are_saved():
-    world = World(spec_of(tiny()), ("a",))
-    for _ in range(3):
-        world.round()
-    (lease,) = world.coordinator.book.leases.values()
-    lease.energy_j = 7.0
-    saved = world.coordinator.checkpoint(world.now)
-    assert saved.totals.explore_seconds == lease.explore_s > 0
-    assert saved.totals.energy_j == 7.0
 
 
 def test_gpu_seconds_and_energy_of_a_resumed_run_are_those_of_all_its_parts():
@@ -304,30 +214,6 @@ def reheaded(content, change):
     digest = hashlib.sha256(body).hexdigest().encode()
     line = b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest, len(body))
     return line + body + content[header_length(content, "test") :]
-
-
-@pytest.mark.parametrize(
-    ("keys", "value"),
-    [
-        (("totals", "gpu_seconds"), None), (("cutoff",), "9"), (("closed",), [1.5]),
-        (("names",), []), (("problem",), None), (("request",), []), (("seats",), 3),
-        (("run_id",), ""), (("lease_timeout_s",), {}), (("tree", "bound"), 7),
-        (("proved_bound",), "9"), (("totals", "seconds"), None),
-        (("totals", "energy_j"), "5"), (("totals", "units"), -1),
-        (("options", "checkpoint_interval_s"), -1),
-        (("options", "tuning", "balance"), "best"),
-        (("engine",), "abacus"), (("units", 0, "least_lb"), 2**63),
-    ],
-)  # fmt: skip
-def test_a_header_of_others_is_refused_where_a_type_is_wrong(keys, value):
-    """Now, and not in the middle of the run that goes on from it."""
-    instance = FlowShopInstance("x", TIMES)
-    world = World(spec_of(FlowShopProblem(instance)), ("a",))
-    world.round()
-    content = to_bytes(world.coordinator.checkpoint(world.now))
-    from_bytes(reheaded(content, lambda _: None))
-    with pytest.raises(CheckpointError):
-        from_bytes(change(*keys, to=lambda _: value)(content))
 
 
 def flipped(content, share):

@@ -309,13 +309,6 @@ def test_units_that_vanish_are_an_invariant_error():
     assert world.coordinator.state is RunState.FAILED
 
 
-def test_leaves_that_vanish_are_an_invariant_error():
-    world = busy_world()
-    world.coordinator.book.open_leaves -= 1
-    with pytest.raises(InvariantError, match="720 leaves"):
-        world.report("a", full=True)
-
-
 def test_optimum_that_comes_without_a_best_permutation_is_an_incumbent():
     world = busy_world(["a"], all_optima=True)
     report = decode_report(world.tasks["a"].message(full=True))
@@ -487,19 +480,6 @@ def test_donated_unit_inherits_the_lower_bound():
     assert root < world.coordinator.lower_bound <= least_lb
 
 
-def test_donation_is_shared_out_among_the_idle():
-    world = busy_world(["a"], nodes=1)
-    for name in ("b", "c"):
-        world.coordinator.add_seat(seat_of(name), world.now)
-        world.assign()
-    assert world.coordinator.nudges() == ["a"]
-    assert world.report("a").kind is OrderKind.DONATE
-    assert world.report("a").kind is OrderKind.CONTINUE
-    world.assign()
-    assert set(world.tasks) == {"a", "b", "c"}
-    assert len(units_of(world)) == 3
-
-
 def test_donor_that_does_not_answer_is_not_waited_for():
     world = busy_world(["a", "b"])
     fill(world)
@@ -551,15 +531,6 @@ def test_drained_seat_gives_back_and_gets_nothing_until_it_is_added_again():
     assert world.coordinator.snapshot(world.now).requeues == 0  # nothing was lost
     world.coordinator.add_seat(seat_of("a"), world.now)
     assert world.run(n_nodes=50).exhausted
-
-
-def test_drained_seat_gives_an_assignment_back_at_once():
-    world = World(spec_of(LARGE), seats=["a"])
-    world.assign()
-    world.coordinator.drain_seat("a", world.now)
-    assert list(world.coordinator.book.waiting) == [1]
-    world.start("a")
-    assert not world.tasks  # it came too late
 
 
 def test_save_is_done_when_all_leases_of_that_moment_have_reported_in_full():
@@ -744,15 +715,6 @@ def test_stop_during_the_last_report_is_still_a_proof():
     world.coordinator.request_stop(Termination.STOPPED, world.now)
     world.report("a")
     assert world.coordinator.outcome().termination is Termination.EXHAUSTED
-
-
-def test_failure_from_outside_ends_the_run_with_its_text():
-    world = busy_world(["a"])
-    world.coordinator.fail("ZeroDivisionError on seat a", world.now)
-    world.coordinator.fail("another", world.now)
-    outcome = world.coordinator.outcome()
-    assert outcome.error == "ZeroDivisionError on seat a"
-    assert outcome.termination is Termination.STOPPED
 
 
 def test_a_reader_gets_every_optimum_once_and_the_run_keeps_them():

@@ -79,25 +79,6 @@ def test_snapshot_counts_light_reports_and_says_what_seats_do():
     assert (snapshot.decomposed, snapshot.leaves, snapshot.requeues) == (0, 0, 1)
 
 
-def unaccounted(world):
-    """Nodes of the run that no engine has explored."""
-    snapshot = world.coordinator.snapshot(world.now)
-    engines = sum(nodes for _, nodes in snapshot.engine_nodes)
-    return snapshot.decomposed + snapshot.leaves - engines
-
-
-def test_nodes_of_the_engines_are_those_of_the_run():
-    world = World(spec_of(LARGE), seats=["a", "b", "c"])
-    for step in range(12):
-        world.round(n_nodes=7)
-        assert unaccounted(world) == 0
-        if step == 5:
-            world.coordinator.remove_seat("b", world.now)
-            assert unaccounted(world) == 0
-    world.run()
-    assert unaccounted(world) == 0
-
-
 def test_explored_is_0_and_1_only_where_it_is_that():
     """Of the permutations of 500 jobs a float can not tell what is closed from none."""
     whole = 10**1134

@@ -87,11 +87,6 @@ def test_gap_is_a_share_of_the_makespan():
     assert (OPTIMAL.gap, feasible.gap, UNKNOWN.gap) == (0.0, 0.5, None)
 
 
-def test_rate_is_over_the_time_of_the_tree():
-    assert OPTIMAL.nodes_per_second == 12.0
-    assert UNKNOWN.nodes_per_second == 0.0
-
-
 @pytest.mark.parametrize("result", [OPTIMAL, UNKNOWN], ids=["optimal", "unknown"])
 def test_json_round_trip_keeps_everything(result):
     again = Result.from_json(result.to_json())
@@ -142,27 +137,15 @@ def field(**changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"versions": []}, "versions"),
         ({"versions": {"dpbb": 1}}, "versions"),
-        ({"leaves": None}, "leaves"),
         ({"decomposed": 1.5}, "decomposed"),
-        ({"makespan": "6"}, "makespan"),
         ({"lower_bound": True}, "lower_bound"),
         ({"seconds": -1}, "seconds"),
         ({"permutation": [0, 0]}, "permutation: .* got job 0 again"),
-        ({"permutation": [0, "x"]}, r"permutation\[1\]"),
-        ({"permutation": "10"}, "permutation"),
         ({"permutation": [0, 2, 1]}, "permutation: expected 2 jobs, got 3"),
         ({"optima": [[0, 2, 1]]}, r"optima\[0\]: expected 2 jobs, got 3"),
-        ({"optima": [3]}, r"optima\[0\]"),
-        ({"seats": [1]}, r"seats\[0\]"),
-        ({"instance": None}, "instance"),
         ({"trajectory": [{}]}, r"trajectory\[0\]"),
-        ({"options": []}, "options"),
         ({"options": {"threads": 0}}, "threads: expected a whole number from 1"),
-        ({"energy_j": "5"}, "energy_j"),
-        ({"schedule": []}, "schedule"),
-        ({"schedule": {"start": [[0]]}}, "schedule"),
         ({"schedule": {"start": [[10**30]], "end": [[0]]}}, r"schedule.start"),
         (
             {"schedule": {"start": [[0, 1]], "end": [[1, 2]]}},

@@ -60,16 +60,6 @@ def test_jobs_between_given_ones_are_in_their_best_order(engine, front, back):
     assert (result.n_jobs, result.schedule().makespan) == (10, result.makespan)
 
 
-def test_counts_do_not_depend_on_the_engine():
-    how = {"front": (3,), "back": (0,), "upper_bound": 10**4, "heuristics": "none"}
-    best = dpbb.solve(TIMES, **how, **HERE).makespan
-    how["upper_bound"] = best
-    results = [dpbb.solve(TIMES, **how, engine=name, **HERE) for name in ENGINES]
-    counts = {(one.decomposed, one.leaves) for one in results}
-    assert len(counts) == 1
-    assert results[0].decomposed > 10
-
-
 def test_all_optima_are_whole_sequences():
     times = np.array([[3, 1], [1, 3], [2, 2], [2, 2], [1, 1]])
     result = dpbb.solve(times, front=[4], all_optima=True, **HERE)

@@ -203,13 +203,6 @@ def test_bad_tuning_of_a_run_that_goes_on_is_refused(tmp_path, tuning):
         read_saved(path, None, {"tuning": tuning})
 
 
-def test_a_run_with_checkpoints_goes_on_here(tmp_path):
-    path, _ = foreign(tmp_path / "run", checkpoint=str(tmp_path / "run"))
-    before = sorted(path.parent.iterdir())
-    assert dpbb.resume(path.parent, **HERE).termination is Termination.EXHAUSTED
-    assert sorted(path.parent.iterdir()) == before
-
-
 @pytest.mark.parametrize(
     "body",
     [b"", b"{", b"[]", b"null", b"\xff", b"[" * 200_000, b'{"a": NaN}', b"9" * 5000],
