@@ -66,7 +66,7 @@ class Cluster:
         self.engine: str | None = None
         self.answered, self.unwanted = Event(), Event()
         self._call = call
-        self._here = call.in_process
+        self._in_process = call.in_process
         self._starting: Future[Any] = Future()
         self._waited_s = 0.0
 
@@ -74,8 +74,8 @@ class Cluster:
     def entered(self) -> Iterator[None]:
         """Get a client, in a thread while the heuristics run; leave it at the end."""
         call, limit = self._call, self._call.options.time_limit_s
-        if self._here or call.client is not None:
-            if self._here:
+        if self._in_process or call.client is not None:
+            if self._in_process:
                 self._choose_engine()
             else:
                 leave_worker()
@@ -145,7 +145,7 @@ class Cluster:
         """Fail now, not after the heuristics, when the engine cannot run here."""
         call, tree = self._call, self._warm_up_tree()
         name = str(call.options.engine)
-        if self._here and name == EngineName.AUTO:
+        if self._in_process and name == EngineName.AUTO:
             name = engines_by_kind(name, call.problem, tree)["cpu"]
         engine, why = choose_engine(name, call.problem, tree)
         self.engine = engine.name
@@ -165,7 +165,7 @@ class Cluster:
     def is_there(self) -> bool:
         """Wait a moment; whether it is there. Says so when it takes long."""
         progress, address = self._call.progress, self._call.options.scheduler
-        if self._here or wait([self._starting], POLL_S).done:
+        if self._in_process or wait([self._starting], POLL_S).done:
             progress.waiting("")
             return True
         self._waited_s += POLL_S
@@ -208,7 +208,7 @@ class Cluster:
             and bool(starting.result().cluster.scheduler.workers)
         )
 
-    def stay_here_if_small(self, plan: Plan) -> None:
+    def stay_in_process_if_small(self, plan: Plan) -> None:
         """Explore in this process where a small tree is over before a cluster starts.
 
         That is where a heuristic has left nothing out, and nothing asks for a cluster.
@@ -223,7 +223,7 @@ class Cluster:
             and options.checkpoint is None
             and options.engine in (EngineName.AUTO, EngineName.CPU)
         ):
-            self._here = True
+            self._in_process = True
             self.unwanted.set()
             if self.engine in (None, EngineName.GPU):
                 self._choose_engine()
@@ -253,11 +253,11 @@ class Cluster:
             Makes the user's of its outcome; see ``Run``.
         """
         options = self._call.options
-        if self._here:
-            from dpbb.solving.here import RunHere
+        if self._in_process:
+            from dpbb.solving.in_process import InProcessRun
 
             threads = 1 if options.workers == 0 else physical_cores()
-            return RunHere(spec, options.threads or threads, saved)
+            return InProcessRun(spec, options.threads or threads, saved)
         from dpbb.cluster.client.open import submit_run
 
         return submit_run(

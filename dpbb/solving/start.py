@@ -61,7 +61,7 @@ def start(call: Call, cluster: Cluster) -> Plan:
         cluster.answered.set()
     if plan.proved or plan.within_gap:
         return plan
-    cluster.stay_here_if_small(plan)
+    cluster.stay_in_process_if_small(plan)
     if call.options.strategy is Strategy.AUTO:
         call.progress.waiting("an estimate of the tree")
     strategy, why = chosen_strategy(

@@ -123,7 +123,7 @@ def test_a_tree_that_a_heuristic_shows_to_be_small_needs_no_cluster(
 ):
     cluster = Cluster(call_of(**options))
     with cluster.entered():
-        cluster.stay_here_if_small(replace(plan_of(), small=False))
+        cluster.stay_in_process_if_small(replace(plan_of(), small=False))
         assert not cluster.unwanted.is_set()
-        cluster.stay_here_if_small(replace(plan_of(), small=True))
+        cluster.stay_in_process_if_small(replace(plan_of(), small=True))
         assert cluster.unwanted.is_set() is here

@@ -30,7 +30,7 @@ END_S = 0.25
 """Seconds that the seat has after the end of the run: it may be compiling."""
 
 
-class RunHere:
+class InProcessRun:
     """As much of a ``Run`` as ``solve`` needs, without a cluster.
 
     Parameters
@@ -60,7 +60,7 @@ class RunHere:
         self._lock = RLock()  # the coordinator: the caller's thread and the seat's
         self.control = SeatControl()
         self._exploring: Future[None] = Future()
-        Thread(target=self._run, name="dpbb-here", daemon=True).start()
+        Thread(target=self._run, name="dpbb-in-process", daemon=True).start()
 
     def poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
         """Wait so long for the end; see ``Run.poll``."""
