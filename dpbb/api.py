@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
-from dpbb.errors import ClusterError, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveKeywords, SolveOptions, Strategy, kinds
 from dpbb.problem import Problem, Scheduled, part_of
@@ -16,14 +16,11 @@ from dpbb.result import Result
 from dpbb.result.schedule import Schedule
 from dpbb.solving.arguments import checked
 from dpbb.solving.exploring import solved, submitted
-from dpbb.solving.plan import Plan
-from dpbb.solving.results import result_of_run
+from dpbb.solving.results import result_of_attached
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
     from dpbb.cluster.client.run import Run
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.options.derived import StyleName
 
@@ -245,27 +242,7 @@ def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -
         optima_file, "optima_file"
     )
 
-    def tree_of(spec: RunSpec, seconds: float) -> Callable[..., Result]:
-        opened = time.monotonic() - seconds
-
-        def make_result(outcome: Outcome, n_written: int | None) -> Result:
-            request = spec.request
-            if request is None:
-                raise ClusterError(
-                    f"run {spec.run_id} was not opened by dpbb.solve or dpbb.submit: "
-                    "it has an outcome, but nothing to make a result of"
-                )
-            options = SolveOptions.from_mapping(request.options)
-            if given is not None:
-                options = options.replace(optima_file=given)
-            plan = Plan.of_request(
-                spec.problem, spec.instance, request, opened=opened, options=options
-            )
-            return result_of_run(plan, spec, opened, outcome, n_written)
-
-        return make_result
-
-    return attach_run(client, run_id, tree_of, given)
+    return attach_run(client, run_id, partial(result_of_attached, given), given)
 
 
 def runs(client: Any) -> list[Snapshot]:

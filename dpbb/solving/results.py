@@ -12,7 +12,8 @@ from typing import Any
 
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.outcome import Outcome
-from dpbb.options import EngineName
+from dpbb.errors import ClusterError
+from dpbb.options import EngineName, SolveOptions
 from dpbb.problem import (
     Encodable,
     Problem,
@@ -49,6 +50,34 @@ def result_of_run(
     """
     made = result_of(plan, outcome, opened=opened, engine=spec.engine)
     return certified(spec, outcome, replace(made, n_optima_written=n_written))
+
+
+def result_of_attached(
+    optima_file: str | None,
+    spec: RunSpec,
+    opened: float,
+    outcome: Outcome,
+    n_written: int | None,
+) -> Result:
+    """Return what a run proved that somebody else opened, by what it keeps of its call.
+
+    ``optima_file``: where this process writes its optimal permutations.
+
+    ClusterError: the run was not opened by a call.
+    """
+    request = spec.request
+    if request is None:
+        raise ClusterError(
+            f"run {spec.run_id} was not opened by dpbb.solve or dpbb.submit: it has an "
+            "outcome, but nothing to make a result of"
+        )
+    options = SolveOptions.from_mapping(request.options)
+    if optima_file is not None:
+        options = options.replace(optima_file=optima_file)
+    plan = Plan.of_request(
+        spec.problem, spec.instance, request, opened=opened, options=options
+    )
+    return result_of_run(plan, spec, opened, outcome, n_written)
 
 
 def result_of(

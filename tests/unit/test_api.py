@@ -32,30 +32,6 @@ def client():
         yield client
 
 
-class OwnProblem:
-    """A problem that dpbb knows nothing of: weighted positions, with a weak bound."""
-
-    name = "positions"
-    n_jobs = 5
-    digest = "positions-5"
-    trivial_ub = 1000
-
-    def root_state(self):
-        return (0, 0, 0)  # cost, jobs in front, jobs behind
-
-    def child_bounds(self, state, jobs, *, back):
-        return np.array([self.extend(state, j, back=back)[0] for j in jobs.tolist()])
-
-    def extend(self, state, job, *, back):
-        cost, front, behind = state
-        position = self.n_jobs - 1 - behind if back else front
-        cost += (job + 1) * (position + 1)
-        return (cost, front + (not back), behind + back)
-
-    def evaluate(self, permutation):
-        return int(sum((job + 1) * (i + 1) for i, job in enumerate(permutation)))
-
-
 @pytest.mark.parametrize("instance", [SHOP, np.array(SHOP), "list", "frame"])
 def test_solve_takes_tables_of_any_kind(client, instance):
     if isinstance(instance, str):
@@ -125,13 +101,6 @@ def test_options_and_keywords_are_one(client):
     assert result.options.cutoff == 1279
     assert (result.status, result.makespan) == (dpbb.Status.OPTIMAL, 1278)
     assert result.permutation is not None
-
-
-def test_solve_in_a_running_loop_as_in_a_notebook():
-    async def cell():
-        return dpbb.solve(SHOP, verbosity="quiet", heuristics="none")
-
-    assert asyncio.run(cell()).makespan == best_makespan(SHOP)
 
 
 def test_asynchronous_client_gives_awaitables(client):
@@ -334,35 +303,6 @@ def test_submit_that_fails_closes_its_cluster(monkeypatch):
     with pytest.raises(dpbb.ClusterError, match=r"^no$"):
         dpbb.submit(SHOP, heuristics="none")
     assert clients[0].status == "closed"
-
-
-def test_interrupt_stops_the_run_and_is_passed_on(client):
-    def interrupt():
-        if client.run_on_scheduler(lambda dask_scheduler: bool(runs(dask_scheduler))):
-            raise KeyboardInterrupt
-        return False
-
-    def runs(scheduler):
-        return scheduler.extensions["dpbb"].hub.runs
-
-    with pytest.raises(KeyboardInterrupt):
-        dpbb.solve(
-            "ta056",
-            client=client,
-            heuristics="none",
-            verbosity="quiet",
-            should_stop=interrupt,
-        )
-    assert not client.run_on_scheduler(lambda dask_scheduler: runs(dask_scheduler))
-
-
-def test_problem_of_ones_own_is_solved_by_the_reference_engine():
-    """The largest job first: 5*1 + 4*2 + 3*3 + 2*4 + 1*5."""
-    result = dpbb.solve(OwnProblem(), verbosity="quiet", initial=range(5))
-    assert (result.makespan, result.permutation) == (35, (4, 3, 2, 1, 0))
-    assert (result.engine, result.instance) == ("reference", "positions")
-    with pytest.raises(dpbb.DpbbError, match="expected a result with a schedule"):
-        result.schedule()
 
 
 @pytest.mark.parametrize("equal", [False, True])

@@ -2,7 +2,9 @@
 
 import getpass
 import platform
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
 from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, OptionError
 
@@ -96,7 +99,7 @@ async def _list_runs(client: Any) -> list[Snapshot]:
 def attach_run(
     client: Client,
     run_id: str,
-    make_result: Callable[[RunSpec, float], MakeResult],
+    make_result: Callable[[RunSpec, float, Outcome, int | None], Any],
     optima_file: str | None = None,
 ) -> Any:
     """Find a run by its name, or by what its name begins with.
@@ -104,8 +107,8 @@ def attach_run(
     Parameters
     ----------
     make_result
-        Called with the run's spec and the seconds since it was opened; returns what
-        makes the user's result of its outcome.
+        As of ``Run``, and given the run's spec and when it was opened, by
+        ``time.monotonic()``, before.
     optima_file
         With ``all_optima``: where to write the optimal permutations, all that the run
         finds and has found.
@@ -134,7 +137,7 @@ def attach_run(
         with needing(client):
             about = raised(await there.scheduler.dpbb_describe(run_id=name))
         spec = pickle.loads(about["blob"])
-        made = make_result(spec, about["seconds"])
+        made = partial(make_result, spec, time.monotonic() - about["seconds"])
         run = Run(client, name, made, attached=True, page=about["page"])
         if optima_file is not None:
             if not spec.options.all_optima:

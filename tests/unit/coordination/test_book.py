@@ -99,15 +99,6 @@ def test_end_of_the_task_gives_back_what_it_never_heard_of():
         world.coordinator.lease(order.next.unit, order.next.attempt, "a", world.now)
 
 
-def test_unit_that_is_given_back_is_for_others():
-    """Nobody gives back what is to come again at once."""
-    world = world_about_to_end()
-    world.report("a")  # now it is at a unit of which much remains
-    order = world.report("a", last=True)
-    assert order.next is None
-    assert world.coordinator.idle_seats() == ["a"]
-
-
 @pytest.mark.parametrize("seats", [("a",), ("a", "b", "c3"), tuple("abcdefgh")])
 def test_counts_of_a_whole_run_are_exact(seats):
     """At a fixed UB they are those of the tree."""

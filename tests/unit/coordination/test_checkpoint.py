@@ -351,19 +351,6 @@ def test_a_kind_that_is_known_need_not_be_given(monkeypatch):
     assert from_bytes(content).spec.problem == problem
 
 
-def test_a_finished_run_stays_finished():
-    problem = tiny()
-    world = World(spec_of(problem), SEATS)
-    outcome = world.run()
-    saved = from_bytes(
-        to_bytes(world.coordinator.checkpoint(world.now)), problem=problem
-    )
-    assert saved.finished
-    again = World(spec_of(problem), (), saved=saved)
-    again.coordinator.tick(again.now)
-    assert counts(again.coordinator.outcome()) == counts(outcome)
-
-
 def test_a_tighter_bound_and_a_better_schedule_are_used():
     problem = tiny()
     best = optimum(problem)

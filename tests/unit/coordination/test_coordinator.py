@@ -689,13 +689,6 @@ def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
     check_books(world.coordinator)
 
 
-@pytest.mark.parametrize("reason", [{"checkpoint": "somewhere"}, {"all_optima": True}])
-def test_stop_asks_for_a_list_that_is_wanted(monkeypatch, reason):
-    monkeypatch.setattr("dpbb.coordination.coordinator.LISTED_AT_STOP", 0)
-    world = stop_with_many_roots(**reason)
-    assert world.report("a").kind is OrderKind.STOP
-
-
 def test_stop_does_not_wait_for_a_seat_that_still_compiles():
     world = World(spec_of(tiny()), ["a"])
     world.assign()
