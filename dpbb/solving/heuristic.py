@@ -1,4 +1,4 @@
-"""Good schedules without a tree: ``dpbb.heuristic`` and ``dpbb.tabu_search``."""
+"""``dpbb.heuristic``: a good schedule in a given time, without a tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.client.which import leave_worker
 from dpbb.errors import OptionError
-from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics import DEVICES
 from dpbb.heuristics import heuristics_of
 from dpbb.options import OPTIONS, Heuristics, SolveOptions, kinds
@@ -24,7 +23,6 @@ from dpbb.solving.start import searched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dpbb.flowshop.heuristics.tabu.search import TabuResult
     from dpbb.options.derived import StyleName
     from dpbb.progress import Progress
     from dpbb.result import Result
@@ -171,69 +169,3 @@ def heuristic(
         elif call.should_stop():
             end = Termination.STOPPED
         return call.done(result_without_tree(plan, end))
-
-
-def tabu_search(
-    instance: Any,  # whatever names an instance
-    start: Any = None,
-    *,
-    generations: int = 1000,
-    tenure: int | None = None,
-    sharing: str | None = None,
-    searches: int = 1,
-    seed: int = 0,
-    device: str = "auto",
-    threads: int | None = None,
-) -> TabuResult:
-    """Improve a schedule by tabu search over exchanges of two jobs.
-
-    Parameters
-    ----------
-    instance
-        An instance of a flow shop, or what ``dpbb.read_instance`` reads.
-    start
-        A permutation, or one for each search; default: that of NEH. Where there are
-        fewer than ``searches``, further ones are the last with some random swaps.
-    generations
-        Moves of every search.
-    tenure
-        Generations for which the same two jobs are not exchanged; default: a quarter of
-        the jobs, at least 7.
-    sharing
-        What neighbours share of their parent's columns on a GPU: ``"none"``,
-        ``"prefix"`` or ``"both"``; the values are the same. Default: what is fastest:
-        nothing for few searches of a small shop, else both.
-    searches
-        How many, side by side.
-    seed
-        Of the random swaps of further starts.
-    device
-        ``"cpu"``, ``"gpu"``, or ``"auto"``: a GPU if there is one. Same trajectories.
-    threads
-        Of the CPU, a search each; default: all physical cores.
-
-    Raises
-    ------
-    InstanceError, OptionError
-        Bad input; says what was expected and what came.
-    EngineUnavailable
-        ``device="gpu"`` without one.
-
-    Examples
-    --------
-    >>> import dpbb
-    >>> dpbb.tabu_search([[3, 2], [1, 4], [2, 2]], generations=5, device="cpu").value
-    9
-    """
-    from dpbb.flowshop.heuristics.tabu import search as tabu
-
-    shop = read_instance(instance)
-    rules = tabu.make_rules(shop, tenure, sharing)
-    kinds.whole(0, tabu.MOST_GENERATIONS).check(generations, "generations")
-    kinds.whole(1).check(searches, "searches")
-    kinds.whole(0).check(seed, "seed")
-    if threads is not None:
-        kinds.whole(1).check(threads, "threads")
-    kinds.one_of(*tabu.DEVICES).check(device, "device")
-    starts = tabu.make_starts(shop, start, searches, seed)
-    return tabu.run_searches(rules, starts, generations, device, threads)

@@ -1,9 +1,9 @@
-"""``dpbb.heuristic`` and ``dpbb.tabu_search``: schedules, and what is known of them."""
+"""``dpbb.heuristic``: a schedule, and what is known of it."""
 
 from __future__ import annotations
 
 import time
-from itertools import combinations, permutations
+from itertools import permutations
 from threading import Event
 
 import numpy as np
@@ -129,78 +129,3 @@ def test_what_a_heuristic_left_nothing_out_of_is_proved_by_a_tree(
     assert verify(path).verdict == "proved again"
     found = dpbb.heuristic(shop, progress="none")
     assert (found.status, found.proof) == (Status.FEASIBLE, Proof.ROOT_BOUND)
-
-
-TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
-
-
-def tabu(**changes):
-    return dpbb.tabu_search(TIMES, **{"generations": 8, "device": "cpu", **changes})
-
-
-def test_tabu_search_finds_the_best():
-    best = min(makespan(np.array(TIMES), jobs) for jobs in permutations(range(4)))
-    found = tabu(start=[3, 0, 1, 2], searches=3)
-    assert found.value == best
-    assert makespan(np.array(TIMES), found.permutation) == best
-    assert found.history.shape == (3, 9)
-    assert found.moves.shape == (3, 8)
-    assert found.value == found.history[found.search].min()
-    assert found.tenure == 7
-    assert found.device == "cpu"
-    assert found.neighbours == 3 * 8 * 6
-    assert found.neighbours_per_s > 0
-
-
-def test_starts_of_tabu_search():
-    assert tabu(generations=0).value <= 25  # NEH's
-    starts = [[0, 1, 2, 3], [3, 2, 1, 0]]
-    found = tabu(start=starts, searches=3, generations=0)
-    assert found.history[:2, 0].tolist() == [
-        makespan(np.array(TIMES), jobs) for jobs in starts
-    ]
-    same = tabu(start=starts, searches=3, seed=1)
-    assert same.moves.tolist() == tabu(start=starts, searches=3, seed=1).moves.tolist()
-
-
-def test_one_job_has_no_neighbours():
-    found = dpbb.tabu_search([[3, 4]], generations=2, device="cpu")
-    assert found.value == 7
-    assert found.moves.tolist() == [[-1, -1]]
-    assert found.neighbours == 0
-    assert dpbb.neighbourhood.swap_makespans([[3, 4]], [0]).tolist() == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"generations": -1}, "generations: expected a whole number from 0 to"),
-        ({"generations": 2.5}, "generations: expected a whole number"),
-        ({"searches": 0}, "searches: expected a whole number >= 1, got 0"),
-        ({"tenure": -3}, "tenure: expected a whole number from 0 to .*, got -3"),
-        ({"tenure": 2**31}, "tenure: expected .* 0 to 1000000, got 2147483648"),
-        ({"generations": 10**10}, "generations: expected .* 0 to 1000000000, got"),
-        ({"threads": True}, "threads: expected a whole number >= 1, got True"),
-        ({"sharing": "all"}, "sharing: expected one of none, prefix, both, got 'all'"),
-        ({"device": "tpu"}, "device: expected one of auto, cpu, gpu, got"),
-        ({"start": [0, 1, 1, 2]}, "start: expected every job once, got job 1 again"),
-        ({"start": [[0, 1, 2, 3], [1, 0]]}, "start: expected 4 jobs, got 2"),
-        ({"start": [[0, 1, 2, 3]] * 3}, "at most one for each of 1 searches, got 3"),
-    ],
-)
-def test_bad_input_of_tabu_search_is_refused(changes, said):
-    with pytest.raises(OptionError, match=said):
-        tabu(**changes)
-
-
-def test_all_neighbours():
-    jobs = [2, 0, 3, 1]
-    times = np.array(TIMES)
-    swaps = []
-    for i, j in combinations(range(4), 2):
-        other = list(jobs)
-        other[i], other[j] = other[j], other[i]
-        swaps.append(makespan(times, other))
-    found = dpbb.neighbourhood.swap_makespans(TIMES, jobs)
-    assert found.dtype == np.int32
-    assert found.tolist() == swaps
