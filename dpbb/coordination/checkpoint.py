@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.coordination.incumbent import Incumbent, jobs_of
+from dpbb.coordination.incumbent import jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunSpec, UnitId
-from dpbb.coordination.optima import FoundOptima
 from dpbb.coordination.outcome import Standing
 from dpbb.coordination.units import Unit
 from dpbb.errors import CheckpointError, InvariantError, OptionError, shown
@@ -198,36 +197,3 @@ def check_incumbent(
         raise CheckpointError(
             f"incumbent: expected a permutation of cost {value}, got one of {found}"
         )
-
-
-def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
-    """Return the incumbent of a run that goes on, tightened by what its spec knows.
-
-    Parameters
-    ----------
-    spec
-        The run that goes on: its ``upper_bound`` may be smaller than before, and its
-        ``permutation``, if there is one, is used where it is better.
-    saved
-        Where it goes on from.
-    """
-    cutoff = saved.cutoff
-    if spec.upper_bound is not None:
-        cutoff = min(cutoff, spec.upper_bound)
-    incumbent = Incumbent(
-        spec.problem.n_jobs, cutoff=cutoff, all_optima=spec.options.all_optima
-    )
-    incumbent.restore(
-        saved.value,
-        saved.permutation,
-        saved.trajectory,
-        FoundOptima(
-            spec.problem.n_jobs, saved.optima, saved.first_optimum, saved.n_optima
-        ),
-    )
-    if spec.permutation is not None:
-        jobs = jobs_of(spec.problem, spec.permutation)
-        value = cost_of(spec.problem, jobs)
-        if incumbent.value is None or value < incumbent.value:
-            incumbent.improve(value, jobs, "initial", saved.totals.seconds)
-    return incumbent

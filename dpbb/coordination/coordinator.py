@@ -23,7 +23,7 @@ stopped the run already.
 import math
 from collections.abc import Sequence
 
-from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, LeaseBasis
@@ -84,7 +84,7 @@ class Coordinator(Run):
         if saved is None:
             incumbent, opened, nodes = Incumbent.start(spec), now, 0
         else:
-            incumbent = resumed_incumbent(spec, saved)
+            incumbent = Incumbent.resumed(spec, saved)
             opened, nodes = now - saved.totals.seconds, saved.totals.nodes
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
         super().__init__(spec, incumbent, opened, now + limit, now, nodes)

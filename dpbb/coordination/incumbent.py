@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from dpbb.errors import InvariantError, OptionError
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Problem, cost_of, costs_of
 from dpbb.result import Improvement
+
+if TYPE_CHECKING:
+    from dpbb.coordination.checkpoint import Checkpoint
 
 
 def evaluate_candidate(
@@ -117,6 +120,29 @@ class Incumbent:
         incumbent.improve(value, jobs, "start", 0.0)
         return incumbent
 
+    @classmethod
+    def resumed(cls, spec: RunSpec, saved: Checkpoint) -> Incumbent:
+        """UB and incumbent of a run that goes on, tightened by what its spec knows.
+
+        Its ``upper_bound`` may be smaller than before, and its ``permutation``, if
+        there is one, is used where it is better.
+        """
+        n_jobs, cutoff = spec.problem.n_jobs, saved.cutoff
+        if spec.upper_bound is not None:
+            cutoff = min(cutoff, spec.upper_bound)
+        incumbent = cls(n_jobs, cutoff=cutoff, all_optima=spec.options.all_optima)
+        incumbent.value, incumbent.permutation = saved.value, saved.permutation
+        incumbent.trajectory = list(saved.trajectory)
+        incumbent._optima = FoundOptima(
+            n_jobs, saved.optima, saved.first_optimum, saved.n_optima
+        )
+        if spec.permutation is not None:
+            jobs = jobs_of(spec.problem, spec.permutation)
+            value = cost_of(spec.problem, jobs)
+            if incumbent.value is None or value < incumbent.value:
+                incumbent.improve(value, jobs, "initial", saved.totals.seconds)
+        return incumbent
+
     @property
     def ub(self) -> int:
         """Prune LB >= ub."""
@@ -143,18 +169,6 @@ class Incumbent:
         self.permutation = tuple(int(job) for job in permutation)
         self.trajectory.append(Improvement(seconds, value, source))
         self._optima = FoundOptima(self.n_jobs)
-
-    def restore(
-        self,
-        value: int | None,
-        permutation: tuple[int, ...] | None,
-        trajectory: Sequence[Improvement],
-        optima: FoundOptima,
-    ) -> None:
-        """Take over the incumbent of a run that goes on."""
-        self.value, self.permutation = value, permutation
-        self.trajectory = list(trajectory)
-        self._optima = optima
 
     def collect(self, candidates: Sequence[Candidate]) -> None:
         """Keep those evaluated candidates that cost as much as the incumbent.
