@@ -54,9 +54,10 @@ def solve(
     client
         A ``distributed.Client`` of the cluster to explore on. Default: the cluster
         that the option ``scheduler`` names, Dask's current client,
-        ``$DPBB_SCHEDULER``, ``$DASK_SCHEDULER_ADDRESS``, else one of this call's own on
-        this machine, closed before the call returns, as with the option ``workers``.
-        Within a Dask task the default is this process alone.
+        ``$DPBB_SCHEDULER``, ``$DASK_SCHEDULER_ADDRESS``, ``scheduler-address`` in
+        Dask's files, else one of this call's own on this machine, closed before the
+        call returns, as with the option ``workers``. Within a Dask task the default is
+        this process alone.
     options
         How to solve; default: all defaults.
     progress

@@ -295,12 +295,7 @@ class Campaign:
         """Solve one instance, or go on with it; saves and returns its record."""
         label = self.folder.label(record)
         own = self._place(CHECKPOINTS, label)
-        checkpoint = record.checkpoint
-        # the folder may have been moved since
-        if checkpoint is None or own.is_dir():
-            checkpoint = str(own)
-        elif "://" not in checkpoint:
-            checkpoint = str(self.folder.path.absolute() / checkpoint)
+        checkpoint = str(own)  # wherever the record, which may be anybody's, says
         certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
         changes: dict[str, Any] = {}
         known = self.schedules.get(named(record.instance))
@@ -327,12 +322,11 @@ class Campaign:
                 self.on_line(self._going_on(record, saved, changes.keys()))
                 result = api.resume(checkpoint, **how, **same, **changes)
             else:
-                checkpoint = str(own)
                 if self.hint and record.best_upper is not None:
                     changes["upper_bound"] = record.best_upper + 1
                 options = self.options.replace(checkpoint=checkpoint, **changes)
                 result = api.solve(problem, options=options, **how)
-            record = self._with_result(record, result, checkpoint, certificate)
+            record = self._with_result(record, result, own, certificate)
             record = replace(
                 record,
                 strategy=watch.strategy or record.strategy,
@@ -396,7 +390,10 @@ class Campaign:
         CheckpointError: it lies on another machine.
         """
         try:
-            return load_checkpoint(checkpoint)
+            saved = load_checkpoint(checkpoint)
+            if (digest := saved.spec.problem.digest) != record.digest:
+                raise CheckpointError(f"expected it of this instance, got {digest}")
+            return saved
         except CheckpointError as error:
             host = record.checkpoint_host
             if record.checkpoint is not None and host not in (None, platform.node()):
@@ -409,16 +406,13 @@ class Campaign:
             return None
 
     def _with_result(
-        self, record: Record, result: Result, checkpoint: str, certificate: Path
+        self, record: Record, result: Result, own: Path, certificate: Path
     ) -> Record:
         hosts = dict.fromkeys((*record.hosts, platform.node()))
         ended = result.status in ENDED
         there = certificate.is_file()
-        label = self.folder.label(record)
-        own = checkpoint == str(self._place(CHECKPOINTS, label))
-        local = own and self.options.scheduler is None
-        if local:
-            checkpoint = f"{CHECKPOINTS}/{label}"
+        local = self.options.scheduler is None
+        checkpoint = f"{CHECKPOINTS}/{own.name}" if local else str(own)
         latest = {name: getattr(result, name) for name in Totals.__dataclass_fields__}
         totals = record.earlier.plus(Totals(**latest))
         found = replace(

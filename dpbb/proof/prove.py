@@ -153,8 +153,12 @@ def main():
     try:
         with open(args.shop) as file:
             n, m, *rest = map(int, file.read(2**25).split())
-        if not 0 < n * m == len(rest) or min(rest) < 0 or sum(rest) >= 2**30:
-            raise ValueError(f"expected {n} times {m} numbers, got {len(rest)}")
+        if not (0 < n <= 1024 and n * m == len(rest) > 0 <= min(rest)):
+            raise ValueError(
+                f"expected {n} (<= 1024) rows of {m} times, got {len(rest)}"
+            )
+        if sum(rest) >= 2**30:
+            raise ValueError("expected times that are together below 2^30")
     except (OSError, ValueError) as error:
         print(f"{args.shop}: {error}")
         return 2

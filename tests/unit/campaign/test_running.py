@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def saved_after(seconds, **request):
     """What of a checkpoint a campaign looks at."""
     spec = SimpleNamespace(
         tree=TreeOptions(), options=RunOptions(), request=Request(**request),
-        certificate=True, tuning=Tuning(),
+        certificate=True, tuning=Tuning(), problem=SimpleNamespace(digest=ANY),
     )  # fmt: skip
     return SimpleNamespace(totals=Totals(seconds=seconds), spec=spec)
 
@@ -281,16 +282,9 @@ def test_a_checkpoint_that_a_kill_left_beside_a_proof_goes(tmp_path, shops):
     assert other.exists()
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("checkpoints/other", "{}/campaign/checkpoints/other"),
-        ("/no/where", "/no/where"),
-        ("memory://here", "memory://here"),
-    ],
-)
-def test_a_checkpoint_is_looked_for_in_the_folder_not_where_the_call_is(
-    tmp_path, shops, monkeypatch, written, read
+@pytest.mark.parametrize("written", ["checkpoints/other", "/no", "memory://here"])
+def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
+    tmp_path, shops, monkeypatch, written
 ):
     one = shops[-1:]
     (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
@@ -298,7 +292,7 @@ def test_a_checkpoint_is_looked_for_in_the_folder_not_where_the_call_is(
     asked = []
 
     def load(path):
-        asked.append(path)
+        asked.append(Path(path))
         return saved_after(3.0)
 
     (tmp_path / "cwd/checkpoints/other").mkdir(parents=True)
@@ -312,9 +306,25 @@ def test_a_checkpoint_is_looked_for_in_the_folder_not_where_the_call_is(
 
     monkeypatch.setattr(running.api, "resume", resume)
     campaign(tmp_path, certificates=False).run(one)  # as the run has it
-    assert asked == [read.format(tmp_path)]
+    (read,) = asked
+    assert read.parent == tmp_path / "campaign" / "checkpoints"
     (path,) = map(Path, written)
     assert path.parent == tmp_path / "campaign" / "certificates"
+
+
+def test_a_checkpoint_of_another_instance_is_none(tmp_path, shops, monkeypatch):
+    one, lines = shops[-1:], []
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    CampaignFolder(tmp_path / "campaign").save(replace(record, checkpoint="other"))
+    saved = saved_after(3.0)
+    saved.spec.problem = read_problem(shops[0])
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved)
+    result = fake_result(9.0, Status.OPTIMAL)
+    monkeypatch.setattr(running.api, "solve", lambda *_, **__: result)
+    monkeypatch.setattr(running.api, "resume", None)
+    (found,) = campaign(tmp_path, lines).run(one)
+    assert found.proved
+    assert any("begins anew: expected it of this instance" in line for line in lines)
 
 
 def test_nothing_below_a_cutoff_is_a_bound_and_no_optimum(tmp_path, shops):

@@ -127,6 +127,27 @@ def test_each_root_is_estimated_by_itself(tree_of_11570):
     assert abs(found.mean() - exact.sum()) < 4 * error
 
 
+def test_a_wide_tree_takes_no_more_memory_and_has_the_same_mean(
+    tree_of_11570, monkeypatch
+):
+    problem, tree, ub = tree_of_11570
+    sampler, widths = Sampler(problem, tree, ub), []
+    children = sampler._nodes.children
+
+    def counted(level, depth):
+        widths.append(len(level.nodes) * (problem.n_jobs - depth))
+        return children(level, depth)
+
+    monkeypatch.setattr(sampler._nodes, "children", counted)
+    monkeypatch.setattr("dpbb.estimation.sampling.MOST_CHILDREN", 200)
+    roots = RootSample.of(WorkUnit.whole(problem.n_jobs))
+    seeds = map(np.random.SeedSequence, range(400))
+    found = np.array([sampler.each(roots, 64, seed).sum() for seed in seeds])
+    assert max(widths) <= 200
+    error = found.std() / np.sqrt(len(found))
+    assert abs(found.mean() - 12_205) <= 4 * error
+
+
 def test_the_seed_alone_decides(tree_of_11570):
     one, again, other = (
         sample(*tree_of_11570, samples=5, probes=4, seed=seed) for seed in (7, 7, 8)
