@@ -291,6 +291,8 @@ class _Checks:
                     self._kind.child_bound(view, seen, job)
                 seen.left = state.left - {job}
                 self._kind.take(view, seen, job)
+                if hasattr(seen, "last"):
+                    seen.last = job
                 self._kind.node_bound(view, seen)
                 if extremes.most > limit or extremes.least < -limit:
                     worst = max(extremes.most, -extremes.least)

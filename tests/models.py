@@ -65,6 +65,57 @@ class TotalCompletion(dpbb.Model):
         return bound
 
 
+class Setups(dpbb.Model):
+    """A flow shop with set-ups between jobs on each machine; both ends branch.
+
+    ``setups[before][after][k]``; of ``gaps`` the last places are for no job.
+    """
+
+    objective = "makespan"
+    sides = ("front", "back")
+    state: ClassVar = {"free": "n_machines"}
+    sums: ClassVar = {"remain": "least"}
+    never_negative = True
+
+    def __init__(self, times, setups):
+        self.times, self.setups = np.array(times), np.array(setups)
+        self.n_jobs, self.n_machines = self.times.shape
+        self.gaps = np.pad(self.setups, ((0, 1), (0, 1), (0, 0)))
+        self.least = self.times
+        self.trivial_ub = int(self.times.sum() + self.setups.sum()) + 1
+
+    def mirrored(self):
+        return Setups(self.times[:, ::-1], self.setups.swapaxes(0, 1)[:, :, ::-1])
+
+    def take(self, node, job):
+        end = 0
+        for k in range(self.n_machines):
+            end = max(end, node.free[k] + self.gaps[node.last][job][k])
+            end += self.times[job][k]
+            node.free[k] = end
+
+    def node_bound(self, node):
+        bound = 0
+        for k in range(self.n_machines):
+            after = node.remain[k] + node.other.free[self.n_machines - 1 - k]
+            if len(node.left) == 0:
+                after += self.gaps[node.last][node.other.last][k]
+            bound = max(bound, node.free[k] + after)
+        return bound
+
+    def child_bound(self, node, job):
+        end = 0
+        bound = 0
+        for k in range(self.n_machines):
+            begin = max(end, node.free[k] + self.gaps[node.last][job][k])
+            end = begin + self.times[job][k]
+            after = node.remain[k] + node.other.free[self.n_machines - 1 - k]
+            if len(node.left) == 1:
+                after += self.gaps[job][node.other.last][k]
+            bound = max(bound, begin + after)
+        return bound
+
+
 def random_models(rng, n_jobs=6):
     """Return a small model of each kind."""
     times, due, weights = rng.integers(1, (12, 5 * n_jobs, 5), (n_jobs, 3)).T
@@ -73,6 +124,9 @@ def random_models(rng, n_jobs=6):
         "ordering": LinearOrdering(rng.integers(0, 30, (n_jobs, n_jobs))),
         "tardiness": WeightedTardiness(times, due, weights, [(0, 1), (3, 2)]),
         "completion": TotalCompletion(rng.integers(1, 15, (n_jobs, 3))),
+        "setups": Setups(
+            rng.integers(0, 15, (n_jobs, 3)), rng.integers(0, 9, (n_jobs, n_jobs, 3))
+        ),
         "blocking": dpbb.BlockingFlowShop(shop),
     }
 

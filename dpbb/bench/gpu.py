@@ -27,7 +27,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, Tuning
-from dpbb.problem import Problem, bound_of, instance_name_of, with_bound
+from dpbb.problem import Problem, bound_of, instance_name_of
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta021": ("ta021", 2297, 447_987_895),
@@ -40,7 +40,7 @@ TREES: dict[str, tuple[str, int, int | None]] = {
     "vfr30": ("VFR30_20_5", 2672, None),
     "ta081-huge": ("ta081", 6150, None),
     "ta101-huge": ("ta101", 11200, None),
-    "blocking-5": ("ta002", 1409, None),
+    "blocking-5": ("ta002", 1408, None),
     "blocking-20": ("ta021", 2437, None),
 }
 """Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree.
@@ -158,5 +158,5 @@ def _problem(tree: str, args: argparse.Namespace) -> Problem[Any]:
     else:
         shop = read_instance(name, data_dir=args.data)
     if tree.startswith("blocking"):
-        return with_bound(BlockingFlowShop(shop), args.bound)
+        return BlockingFlowShop(shop)
     return FlowShopProblem(shop, args.bound)

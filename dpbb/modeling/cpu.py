@@ -31,7 +31,16 @@ from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.simd import Vector, load, store, zeros
 from dpbb.modeling import generated
 from dpbb.modeling.model import Model
-from dpbb.modeling.text import INDEX, VALUE, Field, ModelError, Shape, Unsuited, Writer
+from dpbb.modeling.text import (
+    INDEX,
+    VALUE,
+    Field,
+    ModelError,
+    Shape,
+    Unsuited,
+    Writer,
+    is_last,
+)
 
 BITS = 16
 """Jobs of a lane of a node's set."""
@@ -164,8 +173,13 @@ class ScalarWriter(Writer):
         step = "" if index is None else f" + 2 * ({index})"
         return f"{where} + {place}{step} + {side}]"
 
+    def index(self, node: ast.expr) -> str:
+        """Write an index; the last job is one here, where there is one side."""
+        return self._read(node) if is_last(node) else super().index(node)
+
     def table(self, name: str, indices: list[ast.expr]) -> str:
-        at = flat_index(self, name, [self.index(one) for one in indices])
+        lengths = self.shape.tables[name]
+        at = flat_index(lengths, [self.index(one) for one in indices])
         return f"model.t_{name}[2 * ({at}) + side]"
 
     def is_left(self, code: str) -> str:
@@ -226,11 +240,17 @@ class ScalarWriter(Writer):
             self.block(node.orelse)
 
 
-def flat_index(writer: Writer, name: str, indices: list[str]) -> str:
-    """Place of an entry in a flat table."""
-    if len(indices) == 1:
-        return indices[0]
-    return f"({indices[0]}) * {writer.shape.tables[name][1]} + {indices[1]}"
+def flat_index(lengths: Sequence[int], indices: list[str]) -> str:
+    """Place of an entry in a flat table with axes of these lengths."""
+    code = indices[0] if indices else "0"
+    for length, index in zip(lengths[1:], indices[1:], strict=True):
+        code = f"({code}) * {length} + {index}"
+    return code
+
+
+def without(values: Sequence[Any], place: int) -> list[Any]:
+    """Return all values but the one in a place."""
+    return [*values[:place], *values[place + 1 :]]
 
 
 class LaneWriter(ScalarWriter):
@@ -292,16 +312,32 @@ class LaneWriter(ScalarWriter):
 
     def table(self, name: str, indices: list[ast.expr]) -> str:
         jobs = [self.is_job(one) for one in indices]
+        lengths = self.shape.tables[name]
         if not any(jobs):
-            at = flat_index(self, name, [self.index(one) for one in indices])
+            at = flat_index(lengths, [self.index(one) for one in indices])
             self.rows.lanes.add(name)
             return f"load_pair(model.l_{name}, 2 * ({at}), like)"
-        if all(jobs) and len(jobs) > 1:
-            raise Unsuited("the diagonal of a table")
-        row = str(self.rows.of(name, jobs.index(True)))
-        if len(indices) > 1:
-            row = f"({row} + {self.index(indices[1 - jobs.index(True)])})"
-        return f"load(columns, start + {row} * stride, like)"
+        axis = jobs.index(True)
+        others = without(indices, axis)
+        loads = []
+        for side in range(self.shape.sides):
+            codes = [
+                self._last_of(one, side) if is_last(one) else self.index(one)
+                for one in others
+            ]
+            at = flat_index(without(lengths, axis), codes)
+            row = f"({self.rows.of(name, axis)} + {at})"
+            loads.append(f"load(columns, start + {row} * stride, like)")
+        if len(set(loads)) == 1:
+            return loads[0]
+        return f"blend(FRONT_BITS, {loads[0]}, {loads[1]})"
+
+    def _last_of(self, node: ast.expr, side: int) -> str:
+        """Write the job that a side took last, as a row."""
+        assert isinstance(node, ast.Attribute)  # noqa: S101
+        is_own = isinstance(node.value, ast.Name)
+        place = self.layout.places["last"] + (side if is_own else 1 - side)
+        return f"int64(nodes[at + {place}])"
 
     def is_left(self, code: str) -> str:
         if code == "job":
@@ -309,9 +345,11 @@ class LaneWriter(ScalarWriter):
         return super().is_left(code)
 
     def index(self, node: ast.expr) -> str:
+        if is_last(node):
+            raise Unsuited("a table of the last job alone")
         if any(self.is_job(one) for one in ast.walk(node)):
             raise Unsuited("an index that is the child's job")
-        return super().index(node)
+        return Writer.index(self, node)
 
     def expression(self, node: ast.expr) -> str:
         """Write an expression, or where it lies computed once a node."""
@@ -359,7 +397,8 @@ def of_node_alone(writer: Writer, node: ast.expr) -> tuple[str | None, int] | No
         without one None and 1.
     """
     inner = list(ast.walk(node))
-    is_other = any(isinstance(n, ast.Attribute) and n.attr == "other" for n in inner)
+    attributes = {n.attr for n in inner if isinstance(n, ast.Attribute)}
+    is_other = "other" in attributes or ("last" in attributes and not is_last(node))
     of_node = any(isinstance(n, ast.Name) and n.id == "node" for n in inner)
     has_work = isinstance(node, ast.BinOp | ast.Call | ast.IfExp)
     if not of_node or not (is_other or has_work):
@@ -392,8 +431,7 @@ class Rows:
 
     def length(self, table: str, axis: int) -> int:
         """Entries of a job."""
-        lengths = self._shape.tables.get(table, (0,))
-        return lengths[1 - axis] if len(lengths) > 1 else 1
+        return int(np.prod(without(self._shape.tables.get(table, (0,)), axis)))
 
     def hoist(self, node: ast.expr, name: str | None, length: int) -> int:
         """Place of an expression in the scratch."""
@@ -450,6 +488,8 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
     for name in functions:
         writer = ScalarWriter(shape, name, layout)
         result = writer.body()
+        if name == "take" and "last" in layout.places:
+            writer.line(f"nodes[at + {layout.places['last']} + side] = job")
         job = ", job" if name != "node_bound" else ""
         scalar += [
             "@inlined",
@@ -739,8 +779,9 @@ def ordered_tables(
                 if (name, axis) in shape.job_axes or name in shape.orders:
                     if name in shape.orders:
                         table = place[table].astype(np.int64)
-                    else:
-                        table = np.take(table, order, axis)
+                    else:  # behind the jobs may be the place of none
+                        rest = range(len(order), table.shape[axis])
+                        table = np.take(table, [*order, *rest], axis)
             tables[name] = table
         found.append(tables)
     return found
@@ -781,7 +822,7 @@ def tables_of(
                 block = np.arange(n_jobs)[:, None]
             else:
                 table = sides[side % len(sides)][name]
-                block = (table.T if axis else table).reshape(n_jobs, -1)
+                block = np.moveaxis(table, axis, 0)[:n_jobs].reshape(n_jobs, -1)
             rows[:, row : row + block.shape[1], side] = block
     flat = aligned_zeros(rows.size + PAIR_LANES, dtype)
     flat[: rows.size] = rows.ravel()

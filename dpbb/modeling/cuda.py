@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,9 +26,9 @@ from numpy.typing import NDArray
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs
 from dpbb.modeling import cpu, generated
-from dpbb.modeling.cpu import flat_index, of_node_alone, ordered_tables
+from dpbb.modeling.cpu import flat_index, of_node_alone, ordered_tables, without
 from dpbb.modeling.model import Model
-from dpbb.modeling.text import INDEX, VALUE, Field, Shape, Writer
+from dpbb.modeling.text import INDEX, VALUE, Field, Shape, Writer, is_last
 
 MAX_JOBS = 800
 """What the kernels are made for, see ``dpbb.flowshop.models.lb1_cuda``."""
@@ -75,7 +76,6 @@ class CudaWriter(Writer):
         self.hoisting = False
         self._masks: list[str] = []
         self._count = 0
-        self._unrolled = 0
 
     def value(self, code: str) -> str:
         return f"value_of({code})"
@@ -128,24 +128,34 @@ class CudaWriter(Writer):
         return f"swapped(value_at(rest, {at}))" if other else f"value_at(node, {at})"
 
     def table(self, name: str, indices: list[ast.expr]) -> str:
-        codes = [self.index(one) for one in indices]
-        if "job" in codes:
-            axis = codes.index("job")
-            others = [code for place, code in enumerate(codes) if place != axis]
-            at = f"{self.rows.of(name, axis)}" + "".join(
-                f" + ({one})" for one in others
-            )
-        else:
-            at = f"{self.rows.of(name, None)} + {flat_index(self, name, codes)}"
+        lengths: Sequence[int] = self.shape.tables[name]
+        jobs = [self.is_job(one) for one in indices]
+        axis = jobs.index(True) if any(jobs) else None
+        first = self.rows.of(name, axis)
+        if axis is not None:
+            indices, lengths = without(indices, axis), without(lengths, axis)
+        places = [
+            flat_index(lengths, [self._place(one, half) for one in indices])
+            for half in ("front_of", "back_of")[: self.shape.sides]
+        ]
         read = "row_value" if self._is_known(indices) else "any_value"
-        return f"{read}(row, ({at}) * VALUE_WORDS)"
+        values = [f"{read}(row, ({first} + {at}) * VALUE_WORDS)" for at in places]
+        if len(set(values)) == 1:
+            return values[0]
+        return f"value_of_sides(front_of({values[0]}), back_of({values[1]}))"
+
+    def _place(self, node: ast.expr, half: str) -> str:
+        """Write an index; the last job is one of a side."""
+        if not is_last(node):
+            return self.index(node)
+        half = half if self.shape.sides == 2 else "first_of"
+        return f"{half}({self.reach(node)})"
 
     def _is_known(self, indices: list[ast.expr]) -> bool:
         """Whether the compiler knows a place, as loops over ranges are unrolled."""
         names = {
             node.id
             for index in indices
-            if not self.is_job(index)
             for node in ast.walk(index)
             if isinstance(node, ast.Name)
         }
@@ -306,6 +316,8 @@ def header_of(shape: Shape) -> Header:
         writer.hoisting = name == "child_bound"
         result = writer.body()
         written[name] = writer
+        if name == "take" and "last" in places:
+            writer.put(f"value_at(node, {places['last']})", "value_of(job)")
         kind = {"take": "void", "absent": "Both"}.get(name, "Value")
         node = "State &node" if name == "take" else "const State &node"
         more = ", const Node &all" if name == "child_bound" else ""
@@ -641,7 +653,8 @@ class TextModel:
             if axis is None:
                 block = np.broadcast_to(packed.reshape(-1), (self.n_jobs, packed.size))
             else:
-                block = np.moveaxis(packed, axis, 0).reshape(self.n_jobs, -1)
+                block = np.moveaxis(packed, axis, 0)[: self.n_jobs]
+                block = block.reshape(self.n_jobs, -1)
             rows[:, value * words : value * words + block.shape[1]] = block
         at = header.row_values * words
         rows[:, at] = np.arange(self.n_jobs)

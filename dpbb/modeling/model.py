@@ -74,6 +74,7 @@ class Model:
 
     name: str
     objective = "cost"
+    bound = "model"
     sides: tuple[str, ...] = ("front",)
     state: ClassVar[Mapping[str, str | int | None]] = {}
     shared: ClassVar[Mapping[str, str | int | None]] = {}
@@ -159,6 +160,14 @@ class Model:
             axes = np.asarray(getattr(self, table)).shape
             length = axes[1] if len(axes) > 1 else None
             fields.append(Field(name, "sum", length, table))
+        taken = {"left", "other", "last"} & {field.name for field in fields}
+        if taken:
+            raise ModelError(
+                f"fields of {self.name}: expected others than {', '.join(taken)}, "
+                "which every node has"
+            )
+        if self.text.uses_last:
+            fields.append(Field("last", "own", None))
         if self.sides not in (("front",), ("front", "back")):
             raise ModelError(
                 f"sides of {self.name}: expected ('front',) or ('front', 'back'), got "
@@ -221,6 +230,8 @@ class Model:
                 if field.kind != "sum"
             }
             own.append({name: values[name] for name in self.state})
+            if self.text.uses_last:
+                own[-1]["last"] = self.n_jobs
             shared = shared or {name: values[name] for name in self.shared}
             sums.append(
                 {
@@ -261,6 +272,8 @@ class Model:
         for values in (copied, shared):
             for name in values:
                 values[name] = getattr(node, name)
+        if "last" in copied:
+            copied["last"] = int(job)
         return child
 
     def child_bounds(

@@ -115,23 +115,37 @@ class Text:
         ModelError
             It says something that engines cannot compile.
         """
-        functions = {
-            name: getattr(kind, name)
-            for name in FUNCTIONS
-            if getattr(kind, name) is not getattr(base, name)
-        }
-        try:
-            sources = {name: Source.of(one) for name, one in functions.items()}
-        except (OSError, TypeError) as error:
-            return cls({}, f"the source of {kind.__name__} cannot be read ({error})")
-        for name, source in sources.items():
-            _Checker(name, source).check()
+        sources = {}
+        for name in FUNCTIONS:
+            owner = next(one for one in kind.__mro__ if name in vars(one))
+            if owner is base:
+                continue
+            inherited = owner is not kind and getattr(owner, "text", None)
+            if inherited and name in inherited.sources:
+                sources[name] = inherited.sources[name]
+                continue
+            try:
+                sources[name] = Source.of(getattr(kind, name))
+            except (OSError, TypeError) as error:
+                return cls(
+                    {}, f"the source of {kind.__name__} cannot be read ({error})"
+                )
+            _Checker(name, sources[name]).check()
         return cls(sources)
 
     @property
     def is_whole(self) -> bool:
         """Whether the functions that a text has to have are there."""
         return all(name in self.sources for name in NEEDED)
+
+    @cached_property
+    def uses_last(self) -> bool:
+        """Whether a function asks for the job that a side took last."""
+        return any(
+            isinstance(node, ast.expr) and is_last(node)
+            for source in self.sources.values()
+            for node in ast.walk(source.tree)
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -339,6 +353,14 @@ def _is_left(node: ast.expr) -> bool:
     return _attribute_of(node, "node") == "left"
 
 
+def is_last(node: ast.expr) -> bool:
+    """Whether an expression is the job that a side took last."""
+    if not isinstance(node, ast.Attribute) or node.attr != "last":
+        return False
+    owner = node.value
+    return _is_name(owner, "node") or _attribute_of(owner, "node") == "other"
+
+
 # -- what an instance adds -------------------------------------------------------------
 
 
@@ -386,6 +408,9 @@ class Shape:
         Axes that are numbered by jobs.
     orders
         Tables of jobs that the text goes over.
+
+    The field ``last`` of the job that a side took last is there if the text asks for
+    it.
     """
 
     text: Text
@@ -456,9 +481,12 @@ def shape_of(
             finder.axes[field.table, 0] = True
     jobs = frozenset(axis for axis, is_job in finder.axes.items() if is_job)
     for table, axis in sorted(jobs):
-        if finder.tables[table][axis] != n_jobs:
+        expected, what = n_jobs, f"{n_jobs} jobs"
+        if (table, axis) in finder.lasts:
+            expected, what = n_jobs + 1, f"{n_jobs + 1}: the jobs, then none of them"
+        if finder.tables[table][axis] != expected:
             raise ModelError(
-                f"{table}: expected an axis {axis} of {n_jobs} jobs, got a length of "
+                f"{table}: expected an axis {axis} of {what}, got a length of "
                 f"{finder.tables[table][axis]}"
             )
     return Shape(
@@ -484,6 +512,7 @@ class _Finder:
         self.tables: dict[str, tuple[int, ...]] = {}
         self.axes: dict[tuple[str, int], bool] = {}
         self.orders: set[str] = set()
+        self.lasts: set[tuple[str, int]] = set()
         self._where = ""
         self._jobs: set[str] = set()
 
@@ -524,6 +553,9 @@ class _Finder:
             self.table(name, len(indices))
             for axis, index in enumerate(indices):
                 is_job = isinstance(index, ast.Name) and index.id in self._jobs
+                if is_last(index):
+                    is_job = True
+                    self.lasts.add((name, axis))
                 if self.axes.setdefault((name, axis), is_job) != is_job:
                     self._refuse(
                         f"an axis {axis} of {name} that is numbered by jobs, or not",
@@ -562,7 +594,7 @@ class _Finder:
     def table(self, name: str, axes: int) -> None:
         """Note that a table is used with so many indices."""
         value = np.asarray(self._attribute(name))
-        if value.dtype.kind not in "iub" or value.ndim != axes or axes > 2:
+        if value.dtype.kind not in "iub" or value.ndim != axes or axes > 3:
             self._refuse(
                 f"a table of whole numbers with {axes} axes as self.{name}",
                 f"{value.dtype}, shape {value.shape}",

@@ -13,7 +13,13 @@ from dpbb.tree.branching import tree_of
 from tests.models import KINDS, random_models
 from tests.unit.modeling.test_model import best_cost
 
-IN_LANES = {"ordering": True, "tardiness": False, "completion": True, "blocking": True}
+IN_LANES = {
+    "ordering": True,
+    "tardiness": False,
+    "completion": True,
+    "setups": True,
+    "blocking": True,
+}
 
 
 def counted(problem, name, ub, order=None, cuts=()):
