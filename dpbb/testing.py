@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpbb.engines.driver import explore_to_end
+from dpbb.engines.base import explore_to_end
 from dpbb.engines.registry import TRIED, get_engine
 from dpbb.errors import DpbbError, EngineUnavailable, OptionError
 from dpbb.modeling.model import Model, State

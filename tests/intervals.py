@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.tree import WorkUnit, leaf_of_path, n_leaves
-from dpbb.tree.packing import narrow
+from dpbb.tree import WorkUnit, n_leaves
+from dpbb.tree.work_unit import narrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,14 @@ class Interval:
         """Leaves in both; an empty interval when there are none."""
         begin = max(self.begin, other.begin)
         return Interval(begin, max(begin, min(self.end, other.end)))
+
+
+def leaf_of_path(n_jobs: int, path: Sequence[int]) -> int:
+    """First leaf of the node with this path: sum of path[i] (n - 1 - i)! (law 2)."""
+    leaf = 0
+    for depth, digit in enumerate(path):
+        leaf = leaf * (n_jobs - depth) + int(digit)
+    return leaf * n_leaves(n_jobs - len(path))
 
 
 def interval_of(root: Sequence[int], n_jobs: int) -> Interval:

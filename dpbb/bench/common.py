@@ -18,9 +18,8 @@ import numpy as np
 
 import dpbb
 from dpbb.engines import nvml
-from dpbb.engines.base import SLICE_S, Device, Engine
+from dpbb.engines.base import SLICE_S, Device, Engine, explore_to_end
 from dpbb.engines.cpu.engine import processor_name
-from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions, Tuning

@@ -14,7 +14,7 @@ that changed. Nothing is ever unpickled, and nothing that fails a checksum is us
 
 Roots are three columns end to end, bytes, or little-endian uint16 with more than 256
 jobs: how many digits each path has of its own, how many it shares with the path before,
-and these digits (``dpbb.tree.packing``). Columns of alike numbers compress: real
+and these digits (``dpbb.tree.work_unit``). Columns of alike numbers compress: real
 frontiers take one to two bytes a root.
 """
 
@@ -50,8 +50,7 @@ from dpbb.result.result import Cost, Count
 from dpbb.text.labels import Names, names_of
 from dpbb.text.names import clean
 from dpbb.tree.branching import refusal
-from dpbb.tree.packing import KEYS, narrow
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import KEYS, WorkUnit, narrow
 
 MAGIC = b"dpbb-checkpoint"
 

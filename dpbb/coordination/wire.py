@@ -14,8 +14,7 @@ import numpy as np
 
 from dpbb.coordination.messages import Lease, Order, Report
 from dpbb.errors import InvariantError
-from dpbb.tree.packing import KEYS
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import KEYS, WorkUnit
 
 Message = TypeVar("Message")
 

@@ -1,11 +1,13 @@
-"""The engine protocol, and what engines share.
+"""The engine protocol, what engines share, and a session explored to its end.
 
 An engine explores subtrees; it knows no clock but the length of its slice, no Dask,
 and no n! arithmetic. See ``dpbb.tree.work_unit`` for the roots that it is given and
 gives back.
 """
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Problem, costs_of
+from dpbb.problem import Problem
 from dpbb.problems import model_of, models_known
 from dpbb.tree.branching import refusal
+from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -99,18 +102,6 @@ SLICE_S = 0.05
 """A slice where nothing speaks for another length."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Beginning:
-    """A node that an explorer has in hand, completed to a permutation.
-
-    ``kept``: how many jobs at its front and at its back are those of the node.
-    """
-
-    value: int
-    permutation: NDArray[np.intp]
-    kept: tuple[int, int] = (0, 0)
-
-
 class Session(Protocol):
     """One unit's exploration on one device; not thread-safe but for ``interrupt``."""
 
@@ -154,16 +145,6 @@ class Session(Protocol):
 
     def remaining(self) -> WorkUnit:
         """All open roots, ordered and disjoint; changes nothing."""
-
-    def current(self, most: int) -> list[Beginning]:
-        """Complete the node that every explorer has in hand; changes nothing.
-
-        Returns
-        -------
-        list of Beginning
-            The best of the permutations, at most so many, the best first; see
-            ``best_completions``. Empty where no explorer has a node in hand.
-        """
 
     def use_threads(self, threads: int | None) -> None:
         """Explore with so many CPU threads from the next slice on; None: all.
@@ -260,52 +241,65 @@ def obstacle_of(
     return reason
 
 
-def best_completions(
-    problem: Problem[Any],
-    order: NDArray[np.intp],
-    nodes: Iterable[tuple[Sequence[int], Sequence[int]]],
-    most: int,
-) -> list[Beginning]:
-    """Complete nodes, and return the best of the permutations, the best first.
-
-    They are starts for heuristics. A node is completed by its unscheduled jobs in root
-    order, which is how its first leaf on one side alone would have them. Source: Gmys,
-    INFORMS J. Comput. 34(5), 2022.
+@dataclass(frozen=True, slots=True, eq=False)
+class Exploration:
+    """What a session did from its first slice on.
 
     Parameters
     ----------
-    order : ndarray of intp, shape (n_jobs,)
-        Root order.
-    nodes
-        Prefix and suffix of each, as jobs in the order of the permutation.
-    most
-        So many at most; those that have no cost are none, and each is there once.
+    counters
+        Sum over the slices. When not exhausted, ``counters.less_exported(
+        session.remaining())`` are the counts of what is finished.
+    best
+        The best permutation below the ub that was found, None if there is none.
+    optima
+        With ``all_optima`` only: all leaves of the cost of ``best``.
+    exhausted
+        Nothing is left; False when ``on_slice`` stopped the exploration.
     """
-    found: dict[tuple[int, ...], tuple[int, int]] = {}
-    for front, back in nodes:
-        taken = {*front, *back}
-        middle = [job for job in order.tolist() if job not in taken]
-        found.setdefault((*front, *middle, *back), (len(front), len(back)))
-    if not found:
-        return []
-    rows = np.array(list(found), np.intp)
-    sides = list(found.values())
-    beginnings = [
-        Beginning(value, rows[index], sides[index])
-        for index, value in _costs(problem, rows)
-    ]
-    return sorted(beginnings, key=lambda beginning: beginning.value)[:most]
+
+    counters: Counters
+    best: Candidate | None = None
+    optima: tuple[Candidate, ...] = field(default=())
+    exhausted: bool = False
+
+    def then(self, part: Slice) -> Exploration:
+        """Add a slice."""
+        best = self.best
+        if part.best is not None and (best is None or part.best.value < best.value):
+            best = part.best
+        optima = [
+            leaf
+            for leaf in (*self.optima, *part.optima)
+            if best is not None and leaf.value == best.value
+        ]
+        counters = self.counters.plus(part.decomposed, part.leaves, part.closed)
+        return Exploration(counters, best, tuple(optima), part.exhausted)
 
 
-def _costs(problem: Problem[Any], rows: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Index and cost of every row that has one."""
-    try:
-        return list(enumerate(costs_of(problem, rows).tolist()))
-    except ValueError:  # some have none: which?
-        found = []
-        for index, row in enumerate(rows):
-            try:
-                found.append((index, problem.evaluate(row)))
-            except ValueError:
-                continue
-        return found
+def explore_to_end(
+    session: Session,
+    ub: int,
+    slice_s: float = 0.2,
+    on_slice: Callable[[Slice, Exploration], bool | None] | None = None,
+) -> Exploration:
+    """Advance a loaded session until nothing is left.
+
+    Parameters
+    ----------
+    session
+        A session with its roots loaded; it stays open.
+    ub
+        The upper bound of every slice; the session itself lowers it.
+    on_slice
+        Called after every slice with it and the sum so far; True stops here.
+    """
+    total: Exploration | None = None
+    while total is None or not total.exhausted:
+        part = session.advance(ub, slice_s)
+        if total is None:
+            total = Exploration(Counters.zero(len(part.closed) - 1))
+        total = total.then(part)
+        if on_slice is not None and on_slice(part, total):
+            break
+    return total

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
-from dpbb.tree.branching import bound_children
+from dpbb.tree.branching import bound_children, order_of
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -41,25 +41,7 @@ class Ivm:
         self._bounds = np.zeros((n_jobs, n_jobs), np.int64)
         self._open = np.zeros((n_jobs, n_jobs), np.bool_)
         self._states = [problem.root_state()] * n_jobs
-        order = range(n_jobs) if tree.root_order is None else tree.root_order
-        self._matrix[0] = np.fromiter(order, np.intp, n_jobs)
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """Root order, shape (n_jobs,)."""
-        order: NDArray[np.intp] = self._matrix[0]
-        return order
-
-    @property
-    def current(self) -> tuple[list[int], list[int]] | None:
-        """Prefix and suffix of the deepest node with open children; not the root's."""
-        levels = np.flatnonzero(self._open[: self._level + 1].any(axis=1))
-        level = int(levels.max(initial=0))
-        if not level:
-            return None
-        taken = self._matrix[np.arange(level), self._vector[:level]]
-        back = self._to_back[:level]
-        return taken[~back].tolist(), taken[back][::-1].tolist()
+        self._matrix[0] = order_of(tree, n_jobs)
 
     @property
     def n_open(self) -> int:

@@ -5,9 +5,19 @@ and a process that only starts workers stays without CuPy. Without it, or withou
 driver, every question here has the answer "none".
 """
 
+from __future__ import annotations
+
+import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpbb.engines.base import Device
+
+FRESH_S = 0.05
+"""A reading of energy is good for so long: the meter itself is not newer, and to ask it
+takes milliseconds, twice for each of the short units at the end of a run."""
 
 
 @cache
@@ -42,6 +52,23 @@ def energy_j(uuid: str) -> float | None:
         uuid, lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu)
     )
     return None if millijoules is None else millijoules / 1e3
+
+
+class EnergyMeter:
+    """Joules of a device since the meter was made: whatever else ran there is in it."""
+
+    def __init__(self, device: Device) -> None:
+        self._uuid = device.uuid if device.kind == "cuda" else None
+        self._base = self._now = None if self._uuid is None else energy_j(self._uuid)
+        self._read_at = time.monotonic()
+
+    def read(self) -> float | None:
+        """Return the joules so far; None if the device does not say."""
+        if self._uuid is None or self._base is None:
+            return None
+        if time.monotonic() - self._read_at > FRESH_S:
+            self._now, self._read_at = energy_j(self._uuid), time.monotonic()
+        return None if self._now is None else self._now - self._base
 
 
 def _memory(nvml: Any, gpu: Any) -> tuple[float, float]:

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import (
-    SLICE_S,
-    Beginning,
-    Candidate,
-    Device,
-    Slice,
-    best_completions,
-)
+from dpbb.engines.base import SLICE_S, Candidate, Device, Slice
 from dpbb.engines.ivm import Ivm
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
@@ -155,12 +148,6 @@ class ReferenceSession:
     def remaining(self) -> WorkUnit:
         """All open roots."""
         return WorkUnit.concatenate([self._ivm.open_roots(), self._pending_unit()])
-
-    def current(self, most: int) -> list[Beginning]:
-        """Complete the path's deepest decomposed node."""
-        node = self._ivm.current
-        nodes = [] if node is None else [node]
-        return best_completions(self._problem, self._ivm.order, nodes, most)
 
     def use_threads(self, threads: int | None) -> None:
         """Do nothing: there is one."""

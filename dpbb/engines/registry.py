@@ -57,7 +57,15 @@ def is_replaced(name: str) -> bool:
 
 def available_engines() -> dict[str, str | None]:
     """Every engine with None if it can run in this process, else the reason why not."""
-    return {name: _obstacle(name)[1] for name in ENGINES}
+    return {name: _obstacle(name) for name in ENGINES}
+
+
+def _obstacle(name: str) -> str | None:
+    """Return why an engine cannot run in this process, None if it can."""
+    try:
+        return get_engine(name).availability()
+    except EngineUnavailable as error:
+        return str(error)
 
 
 def choose_engine(
@@ -82,14 +90,11 @@ def choose_engine(
     one_of(AUTO, *ENGINES).check(name, "engine")
     passed_over: list[str] = []
     for candidate in TRIED if name == AUTO else (name,):
-        engine, obstacle = _obstacle(candidate)
-        if engine is not None and obstacle is None:
-            obstacle = engine.supports(problem, tree)
-        if engine is not None and obstacle is None:
-            reasons = "; ".join(passed_over)
-            if name == AUTO:
-                return engine, f"{candidate} ({reasons or 'the fastest engine'})"
-            return engine, f"{candidate} (asked for)"
+        obstacle = _obstacle(candidate) or _refusal(candidate, problem, tree)
+        if obstacle is None:
+            why = "; ".join(passed_over) or "the fastest engine"
+            why = why if name == AUTO else "asked for"
+            return get_engine(candidate), f"{candidate} ({why})"
         passed_over.append(f"no {candidate}: {obstacle}")
     raise EngineUnavailable(
         f"engine {name!r} cannot run this here: {'; '.join(passed_over)}"
@@ -126,7 +131,8 @@ def engines_by_kind(
         kind: candidate
         for kind, candidates in ENGINES_OF_KIND.items()
         for candidate in reversed(candidates)
-        if name == candidate or (name == AUTO and _takes(candidate, problem, tree))
+        if name == candidate
+        or (name == AUTO and _refusal(candidate, problem, tree) is None)
     }
     return found or {"cpu": "reference"}  # whose refusal says why
 
@@ -137,7 +143,10 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
     EngineUnavailable: the named engine does not take the problem, wherever it is.
     """
     if name != AUTO:
-        obstacle = _refusal(name, problem, tree)
+        try:
+            obstacle = get_engine(name).supports(problem, tree)
+        except EngineUnavailable:  # it may be there where it is to run
+            obstacle = None
         if obstacle is not None:
             raise EngineUnavailable(f"engine {name!r} cannot run this: {obstacle}")
         return f"{name} (asked for)"
@@ -150,10 +159,7 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
     for candidate in TRIED:
         if candidate in engines.values():
             continue
-        try:
-            obstacle = get_engine(candidate).supports(problem, tree)
-        except EngineUnavailable as error:
-            obstacle = str(error)
+        obstacle = _refusal(candidate, problem, tree)
         if obstacle is not None:
             reasons.append(f"no {candidate}: {obstacle}")
     why = "; ".join(reasons) or "the fastest of every seat"
@@ -161,25 +167,8 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
 
 
 def _refusal(name: str, problem: Problem[Any], tree: TreeOptions) -> str | None:
-    """Return why an engine does not take a problem, wherever the engine can run."""
+    """Return why an engine does not take a problem, or cannot be loaded."""
     try:
-        engine = get_engine(name)
-    except EngineUnavailable:
-        return None
-    return engine.supports(problem, tree)
-
-
-def _takes(name: str, problem: Problem[Any], tree: TreeOptions) -> bool:
-    try:
-        return get_engine(name).supports(problem, tree) is None
-    except EngineUnavailable:
-        return False
-
-
-def _obstacle(name: str) -> tuple[Engine | None, str | None]:
-    """Return the engine, if it can be loaded, and why it cannot run, if it cannot."""
-    try:
-        engine = get_engine(name)
+        return get_engine(name).supports(problem, tree)
     except EngineUnavailable as error:
-        return None, str(error)
-    return engine, engine.availability()
+        return str(error)

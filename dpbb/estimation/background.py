@@ -5,20 +5,17 @@ scheduler's interpreter up, and may be of lower priority than the run's own.
 """
 
 import contextlib
-import io
-import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from dpbb.errors import DpbbError
 from dpbb.estimation.roots import RootSample
@@ -62,17 +59,7 @@ def encode(
 
     ``seconds``: processor time for the sampling.
     """
-    header = {"problem": encoded(problem), "tree": tree.to_json(), "ub": ub}
-    header |= {"seconds": seconds, "seed": seed}
-    file = io.BytesIO()
-    np.savez(
-        file,
-        header=np.frombuffer(json.dumps(header).encode(), np.uint8),
-        depths=roots.depths,
-        digits=roots.digits.astype(np.uint16),
-        weights=roots.weights,
-    )
-    return file.getvalue()
+    return pickle.dumps((encoded(problem), tree, ub, roots, seconds, seed))
 
 
 def estimate_apart(
@@ -110,9 +97,7 @@ def estimate_apart(
     if process.returncode:
         last = "".join(err.decode(errors="replace").strip().splitlines()[-1:])
         raise DpbbError(f"the estimate ended with {process.returncode}: {last}")
-    values = json.loads(out)
-    lists = {name: tuple(values[name]) for name in ("reasons", "by_ub")}
-    return Remainder(**values | lists)
+    return Remainder(*pickle.loads(out))  # noqa: S301 - of our own process
 
 
 def answer(request: bytes) -> Remainder:
@@ -120,21 +105,13 @@ def answer(request: bytes) -> Remainder:
     from dpbb.estimation.confidence import doubts, interval
     from dpbb.estimation.sampling import Sampler
 
-    with np.load(io.BytesIO(request), allow_pickle=False) as file:
-        header = json.loads(file["header"].tobytes())
-        problem, tree = (
-            decoded(header["problem"]),
-            TreeOptions.from_json(header["tree"]),
-        )
-        roots = RootSample(
-            file["depths"], file["digits"].astype(np.int64), file["weights"]
-        )
-    rounds = Sampler(problem, tree, header["ub"], roots).rounds(
-        seconds=header["seconds"],
+    data, tree, ub, roots, seconds, seed = pickle.loads(request)  # noqa: S301 - ours
+    rounds = Sampler(decoded(data), tree, ub, roots).rounds(
+        seconds=seconds,
         samples=None,
         probes=PROBES,
         threads=1,
-        seed=header["seed"],
+        seed=seed,
         clock=time.process_time,
     )
     last = rounds[-1]
@@ -160,7 +137,7 @@ def main() -> None:
     with contextlib.suppress(OSError):
         AUTOGROUP.write_text(str(niceness))
     found = answer(sys.stdin.buffer.read())
-    sys.stdout.write(json.dumps(asdict(found), allow_nan=False))
+    sys.stdout.buffer.write(pickle.dumps(astuple(found)))
 
 
 if __name__ == "__main__":

@@ -15,16 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.kernels import models
-from dpbb.kernels.compiling import entry, helper, int64
-from dpbb.kernels.pairs import (
-    EqualJobs,
-    Room,
-    Rule,
-    best_side,
-    bound_children,
-    close_copies,
-    groups_of,
-)
+from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.pairs import Branching, Room, branch
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem, root_bound
@@ -99,8 +91,8 @@ class PlainNodes:
 
     def root(self) -> Any:
         """Level of the tree's root."""
-        jobs = self._tree.root_order or range(self._problem.n_jobs)
-        return [(self._problem.root_state(), np.array(jobs, np.intp))]
+        jobs = branching.order_of(self._tree, self._problem.n_jobs)
+        return [(self._problem.root_state(), jobs)]
 
     def take(self, level: Any, rows: NDArray[np.intp]) -> Any:
         """Return some nodes of a level."""
@@ -133,17 +125,6 @@ class PlainNodes:
         return found
 
 
-class Tables(NamedTuple):
-    """The problem and the rule of its tree, for compiled code; never written."""
-
-    model: Any
-    rule: Rule
-    equal: EqualJobs | None
-    n_jobs: int
-    largest: int  # of the type of bounds; as a bound: no child
-    ub: int  # bounds of at least this need not be the tightest
-
-
 class Level(NamedTuple):
     """Nodes of one depth with r unscheduled jobs each.
 
@@ -170,16 +151,8 @@ class CompiledNodes:
     def __init__(
         self, model: Any, problem: Problem[Any], tree: TreeOptions, ub: int
     ) -> None:
-        dtype = model.narrowest_dtype(problem, ub)
-        self._ub, largest = ub, int(np.iinfo(dtype).max)
-        self._tables = Tables(
-            model=model.of(problem, tree.root_order, dtype),
-            rule=Rule.of(tree.branching, tree.branching_ub, largest),
-            equal=EqualJobs.of(problem, tree),
-            n_jobs=problem.n_jobs,
-            largest=largest,
-            ub=ub,
-        )
+        self._ub = ub
+        self._tables = Branching.of(model, problem, tree, ub)
         self._tables_at = addresses(self._tables)
         self._lane = self._tables.model.root.dtype.type(0)
         self.root_bound = self._tables.model.root_bound
@@ -187,11 +160,12 @@ class CompiledNodes:
 
     def node_seconds(self) -> float:
         """About the seconds that a node takes."""
-        return NODE_S + BOUND_S * self._tables.model.height * self._tables.n_jobs / 2
+        model = self._tables.model
+        return NODE_S + BOUND_S * model.height * model.n_jobs / 2
 
     def root(self) -> Any:
         """Level of the tree's root."""
-        jobs = np.arange(self._tables.n_jobs, dtype=np.uint16)
+        jobs = np.arange(self._tables.model.n_jobs, dtype=np.uint16)
         return Level(self._tables.model.root[None].copy(), jobs[None])
 
     def take(self, level: Any, rows: NDArray[np.intp]) -> Any:
@@ -205,14 +179,14 @@ class CompiledNodes:
     def children(self, level: Any, depth: int) -> Children:
         """Return what is not pruned below a level."""
         size, r = level.jobs.shape
-        room = self._room()
+        room = self._tables.room()
         parts = []
         for begin in range(0, size, max(1, CHUNK // r)):
             some = Level(*[column[begin : begin + CHUNK // r] for column in level])
             bounds = np.empty(some.jobs.shape, level.nodes.dtype)
             backs = np.empty(len(bounds), bool)
             given = self._tables_at, addresses(room), self._lane
-            bound_level(*given, some, depth, bounds, backs)
+            bound_level(*given, some, depth, self._ub, bounds, backs)
             nodes, slots = np.nonzero(bounds < self._ub)
             below = bounds[nodes, slots].astype(np.int64)
             parts.append(Children(begin + nodes, slots, backs[nodes], below))
@@ -225,25 +199,20 @@ class CompiledNodes:
             np.empty((count, level.nodes.shape[1]), level.nodes.dtype),
             np.empty((count, level.jobs.shape[1] - 1), np.uint16),
         )
-        room = self._room()
-        make_level(
-            *(self._tables_at, addresses(room), self._lane), *(level, children, below)
-        )
+        room = self._tables.room()
+        given = self._tables_at, addresses(room), self._lane
+        make_level(*given, level, children, below)
         return below
-
-    def _room(self) -> Room:
-        """Room for the children of a node; each thread has its own."""
-        tables = self._tables
-        return Room.of(tables.model, tables.n_jobs, self._lane.dtype)
 
 
 @entry
 def bound_level(
-    tables_in: Tables,
+    tables_in: Branching,
     room_in: Room,
     lane: np.signedinteger[Any],
     level: Level,
     depth: int,
+    ub: int,
     bounds: NDArray[Any],
     backs: NDArray[np.bool_],
 ) -> None:
@@ -258,65 +227,20 @@ def bound_level(
         Written here.
     """
     tables, room = pointers(tables_in, lane), pointers(room_in, lane)
+    nodes, n_children = pointer_of(level.nodes), level.jobs.shape[1]
     for node in range(backs.size):
-        side = decompose(tables, level, int64(node), int64(depth), room)
+        for slot in range(n_children):
+            room.slot_jobs[slot] = level.jobs[node, slot]
+        at = int64(node * tables.model.node_lanes)
+        side = branch(tables, nodes, at, int64(depth), room, n_children, int64(ub))
         backs[node] = side != 0
-        for slot in range(level.jobs.shape[1]):
+        for slot in range(n_children):
             bounds[node, slot] = room.bounds[2 * slot + side]
-
-
-@helper
-def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -> int:
-    """Bound the children of both sides into the room; return the side that is taken.
-
-    Copies of equal jobs have the largest bound afterwards; the others on that side are
-    tightened.
-    """
-    r = level.jobs.shape[1]
-    for slot in range(r):
-        room.slot_jobs[slot] = level.jobs[node, slot]
-    model, nodes = tables.model, pointer_of(level.nodes)
-    at = node * model.node_lanes
-    least = bound_children(model, nodes, at, room, r, tables.largest)
-    side: int = int64(best_side(tables.rule, depth, room, groups_of(r), least))
-    close_copies(tables.equal, room, r, tables.largest)
-    if models.tightens(model, depth + 1) and least < tables.ub:
-        tighten_children(tables, level, node, depth, side, room)
-    return side
-
-
-@helper
-def tighten_children(
-    tables: Tables, level: Level, node: int, depth: int, side: int, room: Room
-) -> None:
-    """Tighten the bounds in the room of children below the UB on a side."""
-    count = 0
-    for slot in range(level.jobs.shape[1]):
-        if room.bounds[2 * slot + side] < tables.ub:
-            room.kept[count] = slot
-            count += 1
-    models.tighten(
-        tables.model,
-        pointer_of(level.nodes),
-        node * tables.model.node_lanes,
-        depth + 1,
-        side,
-        room.slot_jobs,
-        int64(0),
-        room.kept,
-        count,
-        room.work,
-        tables.ub,
-        int64(0),
-    )
-    for child in range(count):
-        at = 2 * room.kept[child] + side
-        room.bounds[at] = max(room.bounds[at], room.work[child])
 
 
 @entry
 def make_level(
-    tables_in: Tables,
+    tables_in: Branching,
     room_in: Room,
     lane: np.signedinteger[Any],
     level: Level,

@@ -45,6 +45,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from numba import extending
+from numba.core.errors import TypingError
 
 from dpbb.kernels.compiling import INLINED
 from dpbb.kernels.pointers import Ints, Lanes
@@ -60,11 +61,13 @@ def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
     """
 
     def method_of(model: Any, *_others: Any) -> Any:
-        kind = getattr(model, "instance_class", None)
+        kind: Any = getattr(model, "instance_class", None)
         fields = getattr(kind, "_fields", ())
-        if otherwise is not None and "tighten_lanes" not in fields:
-            return otherwise
-        return getattr(kind, stub.__name__)
+        if otherwise is None or "tighten_lanes" in fields:
+            return getattr(kind, stub.__name__)
+        if hasattr(kind, stub.__name__):
+            raise TypingError(f"expected a field tighten_lanes of {kind.__name__}")
+        return otherwise
 
     overload = cast("Any", extending.overload)
     overload(stub, jit_options=INLINED, strict=False)(method_of)

@@ -16,7 +16,7 @@ from numba import extending
 from numpy.typing import DTypeLike
 
 from dpbb.kernels.compiling import helper, inlined, int64
-from dpbb.kernels.models import bounds, gather, prepare
+from dpbb.kernels.models import bounds, gather, prepare, tighten, tightens
 from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.scalar import popcount
 from dpbb.kernels.simd import (
@@ -294,3 +294,91 @@ def close_copies(
         if equal.kinds[one] == equal.kinds[two]:
             room.bounds[2 * slot] = largest
             room.bounds[2 * slot + 1] = largest
+
+
+class Branching(NamedTuple):
+    """What decides on the children of a tree's nodes; never written."""
+
+    model: Any
+    rule: Rule
+    equal: EqualJobs | None
+    largest: int  # of the type of bounds; as a bound: no child
+
+    @classmethod
+    def of(
+        cls, model: Any, problem: Problem[Any], tree: TreeOptions, ub: int
+    ) -> Branching:
+        """For upper bounds up to ``ub``; ``model``: the class of models."""
+        dtype = model.narrowest_dtype(problem, ub)
+        largest = int(np.iinfo(dtype).max)
+        return cls(
+            model.of(problem, tree.root_order, dtype),
+            Rule.of(tree.branching, tree.branching_ub, largest),
+            EqualJobs.of(problem, tree),
+            largest,
+        )
+
+    def room(self) -> Room:
+        """Room for the children of a node; each thread needs its own."""
+        return Room.of(self.model, self.model.n_jobs, self.model.root.dtype)
+
+
+@helper
+def branch(
+    tables: Branching,
+    nodes: Lanes,
+    at: int,
+    depth: int,
+    room: Room,
+    n_children: int,
+    ub: int,
+) -> int:
+    """Bound a node's children of both sides in the room; return the side it takes.
+
+    Copies of equal jobs have the largest bound then; the others on that side that are
+    below ``ub`` are tightened. The children take the first of ``room.slot_jobs``.
+    """
+    model = tables.model
+    least = bound_children(model, nodes, at, room, n_children, tables.largest)
+    groups = groups_of(n_children)
+    side: int = int64(best_side(tables.rule, depth, room, groups, least))
+    close_copies(tables.equal, room, n_children, tables.largest)
+    if tightens(model, depth + 1) and least < ub:
+        tighten_children(model, nodes, at, depth + 1, side, room, n_children, ub)
+    return side
+
+
+@helper
+def tighten_children(
+    model: Any,
+    nodes: Lanes,
+    at: int,
+    depth: int,
+    side: int,
+    room: Room,
+    n_children: int,
+    ub: int,
+) -> None:
+    """Tighten the bounds in the room of children below ``ub`` on a side."""
+    count = 0
+    for slot in range(n_children):
+        if room.bounds[2 * slot + side] < ub:
+            room.kept[count] = slot
+            count += 1
+    tighten(
+        model,
+        nodes,
+        at,
+        depth,
+        side,
+        room.slot_jobs,
+        int64(0),
+        room.kept,
+        count,
+        room.work,
+        ub,
+        int64(0),
+    )
+    for child in range(count):
+        place = 2 * room.kept[child] + side
+        room.bounds[place] = max(room.bounds[place], room.work[child])

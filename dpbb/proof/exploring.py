@@ -17,8 +17,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpbb.engines.base import Clears, Device, Engine, Session, Slice
-from dpbb.engines.driver import Exploration, explore_to_end
+from dpbb.engines.base import (
+    Clears,
+    Device,
+    Engine,
+    Exploration,
+    Session,
+    Slice,
+    explore_to_end,
+)
 from dpbb.engines.registry import get_engine
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler

@@ -3,7 +3,5 @@
 from dpbb.tree.branching import TREE_RULE_VERSION as TREE_RULE_VERSION
 from dpbb.tree.branching import choose_back as choose_back
 from dpbb.tree.counters import Counters as Counters
-from dpbb.tree.factoradic import digits_of_leaf as digits_of_leaf
-from dpbb.tree.factoradic import leaf_of_path as leaf_of_path
 from dpbb.tree.factoradic import n_leaves as n_leaves
 from dpbb.tree.work_unit import WorkUnit as WorkUnit

@@ -92,6 +92,13 @@ def refusal(problem: Problem[Any], tree: TreeOptions) -> str | None:
     return None
 
 
+def order_of(tree: TreeOptions, n_jobs: int) -> NDArray[np.intp]:
+    """Root order of a tree, shape (n_jobs,)."""
+    if tree.root_order is None:
+        return np.arange(n_jobs)
+    return np.array(tree.root_order, np.intp)
+
+
 def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
     """Return the rules that fit the sides that a problem branches on.
 

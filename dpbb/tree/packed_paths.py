@@ -1,6 +1,6 @@
 """Compiled work on packed paths, one after the other.
 
-A seat may hold millions of roots. Packed (``dpbb.tree.packing``) they are a few bytes
+A seat may hold millions of roots. Packed (``dpbb.tree.work_unit``) they are a few bytes
 each, and a path differs from the one before in few digits. So each of these goes over
 the paths once and keeps the digits of one.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.kernels.compiling import int64, quick_entry
-from dpbb.tree.packing import Narrow, Packed
+from dpbb.tree.work_unit import Narrow, Packed
 
 FINE, OUT_OF_ORDER, OUT_OF_RANGE = range(3)
 """What ``survey`` finds of a row."""

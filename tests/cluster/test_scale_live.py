@@ -8,7 +8,7 @@ import pytest
 from distributed import Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.engines.driver import explore_to_end
+from dpbb.engines.base import explore_to_end
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.options import TreeOptions, Tuning
 from dpbb.tree.work_unit import WorkUnit

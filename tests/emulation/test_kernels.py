@@ -11,15 +11,14 @@ import pytest
 
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
-from dpbb.engines.gpu import roots as roots_module
+from dpbb.engines.gpu import kernels as kernels_module
+from dpbb.engines.gpu import pool as pool_module
 from dpbb.engines.gpu import session as session_module
-from dpbb.engines.gpu import shape as shape_module
 from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import Kernels, filling_block
+from dpbb.engines.gpu.kernels import Kernels, KernelShape, filling_block
 from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
-from dpbb.engines.gpu.shape import KernelShape
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cuda import Lb1
@@ -33,7 +32,6 @@ from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.emulation.support import counted, problem_of, steals
 from tests.intervals import unit_between
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
-from tests.parity import test_promotion as promotion
 from tests.parity.subject import Subject, churn
 
 pytestmark = pytest.mark.timeout(600)
@@ -378,31 +376,6 @@ def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
         pages.explore(problem_of(name), TreeOptions(), ub)
 
 
-def test_promoted_are_completions_of_what_is_explored(gpu):
-    """The best of all open nodes; of explorers by intervals, of those in hand."""
-    problem, ub = problem_of("ta056"), 3620
-    tree = TreeOptions(root_order=tuple(reversed(range(50))))
-    promotion.check(gpu, problem, tree, ub, looks=3, listed=not steals(gpu))
-
-
-def test_completions_beyond_16_bits_are_none(gpu):
-    """Bounds below the UB fit, completions need not: those are left out, not wrong."""
-    rng = random.Random(7)
-    times = [[rng.choice((1, 3000)) for _ in range(4)] for _ in range(10)]
-    problem = FlowShopProblem(FlowShopInstance("10x4", times))
-    ub = min(NARROW_LIMIT - 12_001, problem.root_bound + 1)
-    with gpu.session(problem, TreeOptions(), ub=ub, all_optima=True) as session:
-        assert not session.kernels.shape.model.wide
-        limit = session._completion_limit
-        assert limit + max(map(sum, times)) == NARROW_LIMIT - 1
-        for _ in range(5):
-            session.advance(ub, 0)
-            for one in session.current(5):
-                assert one.value == makespan(
-                    problem.instance.times.tolist(), one.permutation
-                )
-
-
 @pytest.mark.parametrize("explorers", [1, 64, 100, 10_000])
 def test_any_number_of_explorers(pages, explorers):
     name, ub, expected = TA016
@@ -492,7 +465,7 @@ def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
     with gpu.session(problem, TreeOptions(), ub=ub) as session:
         session.advance(ub, 0.0)
         wanted = session.remaining()
-        monkeypatch.setattr(roots_module, "SORTED_BY_HOST", 0)
+        monkeypatch.setattr(pool_module, "SORTED_BY_HOST", 0)
         found = session.remaining()
     assert len(wanted) > 1
     assert found == wanted
@@ -501,11 +474,11 @@ def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
 
 def test_long_lists_are_prepared_once_beside_the_search(gpu, monkeypatch, caplog):
     """The compiler takes a second, for which a first checkpoint would wait."""
-    monkeypatch.setattr(roots_module, "_prepared", set())
+    monkeypatch.setattr(pool_module, "_prepared", set())
     monkeypatch.setattr(session_module, "SORTED_BY_HOST", 2)
     problem = problem_of("ta041")
     with (
-        caplog.at_level("INFO", "dpbb.engines.gpu.roots"),
+        caplog.at_level("INFO", "dpbb.engines.gpu.pool"),
         gpu.session(problem, TreeOptions(), ub=problem.trivial_ub) as session,
     ):
         for _ in range(2):
@@ -513,14 +486,14 @@ def test_long_lists_are_prepared_once_beside_the_search(gpu, monkeypatch, caplog
         for thread in threading.enumerate():
             if thread.name == "dpbb-nvrtc":
                 thread.join(60)
-        assert roots_module._prepared == {session.kernels.device}
+        assert pool_module._prepared == {session.kernels.device}
     assert "prepared" not in caplog.text
 
 
 @pytest.fixture
 def one_side(pages, monkeypatch):
     """Small instances as those of many jobs: one side of two jobs at a time."""
-    monkeypatch.setattr(shape_module, "ONE_SIDE_JOBS", range(1, 257))
+    monkeypatch.setattr(kernels_module, "ONE_SIDE_JOBS", range(1, 257))
     return pages
 
 
@@ -602,8 +575,8 @@ def test_a_block_is_as_small_as_shared_memory_wants_it(monkeypatch):
 
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):
     """Even where hardly a page is decomposed whole."""
-    monkeypatch.setattr(shape_module, "MOST_CHILDREN", 20)
-    monkeypatch.setattr(shape_module, "FEW_CHILDREN", 6)
+    monkeypatch.setattr(kernels_module, "MOST_CHILDREN", 20)
+    monkeypatch.setattr(kernels_module, "FEW_CHILDREN", 6)
     for name, ub, expected in (TA016, TA041):
         problem = problem_of(name)
         assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
@@ -619,7 +592,7 @@ def test_parts_of_pages_leave_fewer_roots(pages, monkeypatch):
     ub = problem.trivial_ub  # little is pruned: every page has very many children
     found = []
     for most in (1 << 30, 40):
-        monkeypatch.setattr(shape_module, "MOST_CHILDREN", most)
+        monkeypatch.setattr(kernels_module, "MOST_CHILDREN", most)
         with pages.session(problem, TreeOptions(), ub=ub) as session:
             session.advance(ub, 0.0)
             decomposed = 0

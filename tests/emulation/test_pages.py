@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpbb.engines.gpu.explode import Exploding
+from dpbb.engines.gpu.kernels import KernelShape
 from dpbb.engines.gpu.layout import CONTROL
-from dpbb.engines.gpu.shape import KernelShape
 from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.kernels.nvrtc import translation_unit
 from dpbb.options import BranchingRule

@@ -10,10 +10,10 @@ PAPERS = Path(__file__).parents[2] / "examples" / "papers"
 CALLS = [
     (
         "two-machine-bounds bounds --sizes 20x20 --pools 64 --repeat 1",
-        ("one scalar core", "GPU, nodes", "GPU, parents"),
+        ("one scalar core", "GPU, parents"),
     ),
     (
-        "two-machine-bounds trees --trees ta021 --bounds 600 --pools 256 --threads 1 "
+        "two-machine-bounds trees --trees ta021 --nodes 100 --pools 256 --threads 1 "
         "--repeat 1",
         ("1 threads", "GPU"),
     ),

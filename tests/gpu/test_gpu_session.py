@@ -16,7 +16,7 @@ from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions, Tuning
-from dpbb.tree import WorkUnit, n_leaves
+from dpbb.tree import WorkUnit
 
 pytestmark = pytest.mark.gpu
 
@@ -52,36 +52,6 @@ def test_fewer_explorers_when_pages_are_used_up_and_no_count_lost(
     session.close()
     assert "going on with" in caplog.text
     assert (counters.decomposed, counters.leaves) == expected
-
-
-def test_a_hopeless_tree_keeps_to_its_pages_until_a_better_upper_bound(gpu, few_pages):
-    """50 jobs: one explorer may need 1375 pages."""
-    few_pages(n_pages=1600, n_warps=64)
-    problem = FlowShopProblem(taillard_instance("ta041"))
-    ub = problem.trivial_ub
-    session = open_session(gpu, "ta041", ub)
-    parts = []
-    while session._arm.budget.limit != 1:
-        parts.append(session.advance(ub, 0.0))
-        assert not parts[-1].exhausted
-    rest = session.remaining()
-    rest.check()
-    parts.append(session.advance(problem.root_bound, 0.0))
-    session.close()
-    assert parts[-1].exhausted
-    assert parts[-1].decomposed == 0
-    closed = sum(part.closed for part in parts)
-    leaves = sum(int(n) * n_leaves(50 - depth) for depth, n in enumerate(closed))
-    assert leaves == n_leaves(50)
-
-
-def test_an_error_when_not_even_one_explorer_has_pages(gpu, few_pages):
-    name, ub, _ = TA030
-    few_pages(n_pages=40, n_warps=4)
-    session = open_session(gpu, name, ub)
-    with pytest.raises(DeviceError, match="device memory"):
-        explore_to_end(session, ub)
-    session.close()
 
 
 def test_a_failed_launch_ends_the_session(gpu, monkeypatch):

@@ -1,7 +1,5 @@
 """Trees of two-machine bounds on a device: the counts of the other engines."""
 
-import random
-
 import pytest
 
 from dpbb.engines import explore_to_end
@@ -9,7 +7,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
-from tests.parity.subject import Subject, churn
+from tests.parity.subject import Subject
 
 pytestmark = pytest.mark.gpu
 
@@ -40,17 +38,6 @@ def test_counts_are_those_of_the_reference_engine(balance, tree):
     total = subject_of(balance).explore(problem, options, ub)
     assert [total.counters.decomposed, total.counters.leaves] == expected
     assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
-
-
-@pytest.mark.parametrize("balance", ["explode", "steal"])
-@pytest.mark.parametrize("tree", TREES, ids=lambda tree: f"{tree[0]}-{tree[2][:12]}")
-def test_stops_donations_and_reloads_change_no_count(balance, tree):
-    name, ub, bound, *expected = tree
-    problem = FlowShopProblem(taillard_instance(name), bound)
-    options = TreeOptions(bound=problem.bound)
-    rng = random.Random(name)
-    total, _, _ = churn(subject_of(balance), problem, options, ub, rng, slice_s=0.001)
-    assert [total.decomposed, total.leaves] == expected
 
 
 @pytest.mark.parametrize("tree", [TREES[0], TREES[3]], ids=["ta014", "ta041"])

@@ -230,8 +230,6 @@ def churn(subject, problem, tree, ub, rng, *, slice_s, all_optima=False):
                     waiting += [given] if len(given) else []
                 session.use_threads(rng.choice((None, 1, 2, 3)))
                 part = session.advance(ub, slice_s)
-                if rng.random() < 0.3:
-                    check_promoted(problem, session.current(3), 3)
                 best = better(best, part.best)
                 counters = counters.plus(part.decomposed, part.leaves, part.closed)
                 rest = session.remaining()
@@ -253,17 +251,6 @@ def churn(subject, problem, tree, ub, rng, *, slice_s, all_optima=False):
         total = total + counters.less_exported(*exported)
     assert total.closed_leaves == n_leaves(n_jobs)
     return total, best, n_sessions
-
-
-def check_promoted(problem, beginnings, most):
-    """What is promoted are permutations with their true costs, the best first."""
-    assert len(beginnings) <= most
-    values = [beginning.value for beginning in beginnings]
-    assert values == sorted(values)
-    for beginning in beginnings:
-        assert sorted(beginning.permutation.tolist()) == list(range(problem.n_jobs))
-        assert problem.evaluate(beginning.permutation) == beginning.value
-        assert 0 < sum(beginning.kept) < problem.n_jobs
 
 
 def better(one, other):

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from dpbb.options import BranchingRule
-from dpbb.tree import leaf_of_path, n_leaves
-from tests.intervals import interval_of, unit_between
+from dpbb.tree import n_leaves
+from tests.intervals import interval_of, leaf_of_path, unit_between
 from tests.parity.subject import SPECS, Subject, churn, params
 from tests.parity.tables import golden_params, golden_problem, rows
 

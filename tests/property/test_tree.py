@@ -7,8 +7,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.tree import WorkUnit, leaf_of_path, n_leaves
-from tests.intervals import Interval, interval_of, intervals_of, unchecked, unit_between
+from dpbb.tree import WorkUnit, n_leaves
+from tests.intervals import (
+    Interval,
+    interval_of,
+    intervals_of,
+    leaf_of_path,
+    unchecked,
+    unit_between,
+)
 
 N_JOBS = st.one_of(st.integers(1, 8), st.integers(9, 40), st.integers(41, 800))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Device, Engine, Session
-from dpbb.engines.energy import EnergyMeter
+from dpbb.engines.nvml import EnergyMeter
 from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 from dpbb.errors import EngineUnavailable
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice, best_completions
+from dpbb.engines.base import SLICE_S, Candidate, Slice
 from dpbb.engines.cpu.explore import (
     MOST_JOBS_BY_TURNS,
     explore,
@@ -39,6 +39,7 @@ from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
+from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 SLEEP_S = 0.0005
@@ -76,9 +77,7 @@ class CpuSession:
         all_optima: bool,
     ) -> None:
         n_jobs = problem.n_jobs
-        self._order = np.array(
-            range(n_jobs) if tree.root_order is None else tree.root_order, np.intp
-        )
+        self._order = order_of(tree, n_jobs)
         dtype = model.narrowest_dtype(problem, ub)
         self._lane = dtype(0)
         compiled_for = model.of(problem, tree.root_order, dtype)
@@ -91,7 +90,6 @@ class CpuSession:
         self._tables_at = addresses(self._tables)
         self._ub = ub
         self._all_optima = all_optima
-        self._problem = problem
         self._all_threads = threads
         self._at_work = BY_TURNS if n_jobs <= MOST_JOBS_BY_TURNS else 1
         self._explorers = self._idle(threads)
@@ -162,16 +160,6 @@ class CpuSession:
     def remaining(self) -> WorkUnit:
         """All open roots."""
         return WorkUnit.concatenate([self._export()[0], self._pending])
-
-    def current(self, most: int) -> list[Beginning]:
-        """Complete the deepest decomposed node of every explorer."""
-        nodes = []
-        for explorer in self._explorers:
-            codes = explorer.path[: max(0, int(explorer.counts[DEPTH]))]
-            jobs, back = self._order[codes >> 1], codes % 2 == 1
-            if len(jobs):
-                nodes.append((jobs[~back].tolist(), jobs[back][::-1].tolist()))
-        return best_completions(self._problem, self._order, nodes, most)
 
     def use_threads(self, threads: int | None) -> None:
         """Explore with so many threads; open nodes go to the pool, none is lost."""

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.engines.gpu.control import Orders
-    from dpbb.engines.gpu.kernels import Exploration, Kernels
+    from dpbb.engines.gpu.kernels import Exploration, Kernels, KernelShape
     from dpbb.engines.gpu.memory import MemoryPlan, PageBudget
     from dpbb.engines.gpu.pool import PagePool
-    from dpbb.engines.gpu.shape import KernelShape
 
 
 class Arm(ABC):
@@ -98,21 +96,6 @@ class Arm(ABC):
     def survey(self) -> tuple[int, int]:
         """Count and bound the open roots; see ``PagePool.survey``."""
         return self.pool.survey()
-
-    def promoted(self, limit: int) -> NDArray[np.uint32]:
-        """Complete the nodes in hand; the best of each warp.
-
-        Parameters
-        ----------
-        limit
-            A completion on whose way a bound reaches this is none.
-
-        Returns
-        -------
-        ndarray of uint32, shape (n_warps, leaf_words)
-            See ``dpbb.engines.gpu.roots.nodes_promoted``.
-        """
-        return self.pool.promoted(limit)
 
     def held(self) -> WorkUnit:
         """Open roots that are with explorers; changes nothing."""

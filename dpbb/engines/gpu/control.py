@@ -163,7 +163,8 @@ class DeviceError(DpbbError, RuntimeError):
     """The CUDA device failed in the middle of a session: its counts are void."""
 
 
-class OnDevice:
+@contextlib.contextmanager
+def on_device(device: int, stream: Any, failed: Callable[[], None]) -> Iterator[None]:
     """Select a device and a stream while they are in use.
 
     Parameters
@@ -176,36 +177,21 @@ class OnDevice:
         Called when something fails in between: what the device has is not what the
         host believes then. A failure of CUDA, or no memory, leaves as ``DeviceError``.
     """
+    import cupy
 
-    def __init__(self, device: int, stream: Any, failed: Callable[[], None]) -> None:
-        import cupy
-
-        self._device = cupy.cuda.Device(device)
-        self._stream = stream
-        self._failed = failed
-
-    def __enter__(self) -> None:
-        self._device.__enter__()
-        self._stream.__enter__()
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        import cupy
-
-        failures = (
-            cupy.cuda.runtime.CUDARuntimeError,
-            cupy.cuda.driver.CUDADriverError,
-            cupy.cuda.memory.OutOfMemoryError,
-        )
-        try:
-            self._stream.__exit__(kind, error, trace)
-            self._device.__exit__(kind, error, trace)
-        except failures as again:  # every call fails once the context is lost
-            error = error or again
-        if error is None:
-            return
-        self._failed()
-        if isinstance(error, failures):
-            raise DeviceError(
-                f"CUDA device {self._device.id} failed; the session is lost and its "
-                f"counts since the last slice are void: {error}"
-            ) from error
+    failures = (
+        cupy.cuda.runtime.CUDARuntimeError,
+        cupy.cuda.driver.CUDADriverError,
+        cupy.cuda.memory.OutOfMemoryError,
+    )
+    try:
+        with cupy.cuda.Device(device), stream:
+            yield
+    except BaseException as error:
+        failed()
+        if not isinstance(error, failures):
+            raise
+        raise DeviceError(
+            f"CUDA device {device} failed; the session is lost and its counts since "
+            f"the last slice are void: {error}"
+        ) from error

@@ -9,19 +9,17 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import numpy as np
-
 from dpbb.engines.base import Device, obstacle_of
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import Kernels, filling_block
+from dpbb.engines.gpu.kernels import Kernels, KernelShape, filling_block
 from dpbb.engines.gpu.layout import LANES
 from dpbb.engines.gpu.session import GpuSession
-from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import Stealing
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BLOCK_SIZE_RANGE, Balance, TreeOptions, Tuning
 from dpbb.problem import Problem, cost_of
 from dpbb.problems import model_of
+from dpbb.tree.branching import order_of
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.arm import Arm
@@ -98,10 +96,8 @@ class GpuEngine:
         The upper bound decides on the width of values; a heuristic's is below that one,
         and mostly wants the same.
         """
-        order = (
-            np.arange(problem.n_jobs) if tree.root_order is None else tree.root_order
-        )
-        ub = min(cost_of(problem, np.array(order, np.intp)), problem.trivial_ub)
+        order = order_of(tree, problem.n_jobs)
+        ub = min(cost_of(problem, order), problem.trivial_ub)
         _kernels(problem, tree, ub, Tuning(), device.index)
 
     def open(
@@ -128,15 +124,11 @@ class GpuEngine:
             raise EngineUnavailable(reason)
         ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
         tuning = tuning or Tuning()
-        order = np.arange(problem.n_jobs, dtype=np.intp)
-        if tree.root_order is not None:
-            order = np.array(tree.root_order, np.intp)
         return GpuSession(
             problem,
             tree,
             _kernels(problem, tree, ub, tuning, device.index),
             _arm(tuning.balance),
-            order,
             ub=ub,
             all_optima=all_optima,
             tuning=tuning,

@@ -17,8 +17,8 @@ from dpbb.errors import InvariantError
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.control import Orders
+    from dpbb.engines.gpu.kernels import KernelShape
     from dpbb.engines.gpu.pool import PagePool
-    from dpbb.engines.gpu.shape import KernelShape
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from dpbb.engines.gpu.layout import ARENA, CONTROL, NONE, PageLayout
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
-    from dpbb.engines.gpu.shape import KernelShape
+    from dpbb.engines.gpu.kernels import KernelShape
 
 MadeT = TypeVar("MadeT")
 
@@ -36,6 +36,11 @@ FEWER = 4
 """One in so many explorers goes on when pages are used up."""
 CLAIM = 64
 """Pages that an explorer may have at hand beside those it fills."""
+
+
+SHARED_ARRAYS = ["control", "pages", "next", "meta", "free_ring", "gift_ring"]
+SHARED_ARRAYS += ["rows", "critical", "root", "closed", "leaves"]
+"""Attributes of ``DeviceMemory`` that both arenas have the addresses of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,23 +234,10 @@ class DeviceMemory:
         import cupy
 
         arena = np.zeros(1, ARENA)
-        arrays = {
-            "control": self.control,
-            "pages": self.pages,
-            "next": self.next,
-            "meta": self.meta,
-            "free_ring": self.free_ring,
-            "gift_ring": self.gift_ring,
-            "pool": self.pools[side],
-            "out": self.pools[1 - side],
-            "rows": self.rows,
-            "critical": self.critical,
-            "root": self.root,
-            "closed": self.closed,
-            "leaves": self.leaves,
-        }
-        for name, array in arrays.items():
-            arena[name] = array.data.ptr
+        for name in SHARED_ARRAYS:
+            arena[name] = getattr(self, name).data.ptr
+        arena["pool"] = self.pools[side].data.ptr
+        arena["out"] = self.pools[1 - side].data.ptr
         arena["free_bits"] = len(self.free_ring) - 1
         arena["gift_bits"] = len(self.gift_ring) - 1
         arena["n_leaves"] = plan.n_leaves

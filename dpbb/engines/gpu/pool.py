@@ -6,6 +6,8 @@ are loaded, given away or asked for. The kernels are those of ``transfer.cu``.
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +17,25 @@ from numpy.typing import NDArray
 from dpbb.engines.gpu.control import Control
 from dpbb.engines.gpu.layout import LANES, NO_VALUE
 from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, Packed
-from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_device_paths
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import Packed as Paths
+from dpbb.tree.work_unit import WorkUnit, narrow
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.kernels import Kernels
+
+logger = logging.getLogger(__name__)
 
 WALK_CLAIM = 16
 """Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
 READ_BYTES = 1 << 32
 """Device memory that paths on their way out take at a time."""
+
+SORTED_BY_HOST = 200_000
+"""Roots up to which the host sorts: CuPy compiles what the device sorts with, at first,
+and a quarter of a second is long for a donor that others wait for."""
+
+_prepared: set[int] = set()
+"""Devices whose first long list need not wait for the compiler."""
 
 
 class PagePool:
@@ -167,18 +178,6 @@ class PagePool:
         self.control.receive()
         return self.control["open_roots"], self.control["least_bound"]
 
-    def promoted(self, limit: int) -> NDArray[np.uint32]:
-        """Complete the nodes of the pool; see ``Arm.promoted``."""
-        import cupy
-
-        n_blocks = 2 * self._kernels.n_multiprocessors
-        n_warps = n_blocks * self._kernels.shape.warps
-        best = cupy.empty((n_warps, self.layout.leaf_words), np.uint32)
-        self.control.send()
-        self._launch("promote", 2, (self.arena, np.int32(limit), best))
-        rows: NDArray[np.uint32] = best.get()
-        return rows
-
     # -- roots that come and go -------------------------------------------------------
 
     def load(self, unit: WorkUnit, free: int, totals: NDArray[Any]) -> WorkUnit:
@@ -283,12 +282,56 @@ class PagePool:
         return units[0] if len(units) == 1 else WorkUnit.concatenate(units)
 
     def unit_of(self, depths: Any, digits: Any) -> WorkUnit:
-        """Return roots that a kernel has written; see ``unit_of_device_paths``."""
+        """Return roots that a kernel has written, in order.
 
-        def launch(name: str, n_rows: int, arguments: tuple[Any, ...]) -> None:
-            self._kernels.launch_rows(name, self.stream, n_rows, arguments)
+        Many are sorted and packed where they are: a few bytes of each root then cross
+        the bus. The host does it for short lists, and where the device has no memory
+        left for it.
 
-        return unit_of_device_paths(self.layout.n_jobs, depths, digits, launch)
+        Parameters
+        ----------
+        depths, digits : CuPy arrays of uint16, shape (r,) and (r, n_jobs)
+            In any order; paths are padded with zeros.
+        """
+        import cupy
+
+        if len(depths) > SORTED_BY_HOST:
+            try:
+                return self._packed(depths, digits)
+            except cupy.cuda.memory.OutOfMemoryError:
+                pass
+        n_jobs = self.layout.n_jobs
+        return WorkUnit.from_table(n_jobs, depths.get(), digits.get())[0]
+
+    def _packed(self, depths: Any, digits: Any) -> WorkUnit:
+        """Sort and pack on the device; see ``unit_of``."""
+        import cupy
+
+        depths, digits = _in_order(self.layout.n_jobs, depths, digits)
+        n_rows, kind = len(depths), narrow(self.layout.n_jobs)
+        shared = cupy.empty(n_rows, kind)
+        own = cupy.zeros(n_rows, np.int64)
+        rows = np.uint32(n_rows)
+        launch, stream = self._kernels.launch_rows, self.stream
+        launch("share", stream, n_rows, (digits, depths, rows, shared, own))
+        ends = cupy.cumsum(own)
+        tails = cupy.empty(int(ends[-1]), kind)
+        launch("tail", stream, n_rows, (digits, shared, ends, rows, tails))
+        paths = Paths(depths.get().astype(kind), shared.get(), tails.get())
+        return WorkUnit(self.layout.n_jobs, paths)
+
+    def prepare_long_lists(self) -> None:
+        """Have CuPy compile what they need, once in a process, while it explores.
+
+        That takes a second, in which a checkpoint would wait for the first list.
+        """
+        device = self._kernels.device
+        if device not in _prepared:
+            _prepared.add(device)
+            arguments = self.layout.n_jobs, device
+            threading.Thread(
+                target=_prepare, args=arguments, name="dpbb-nvrtc", daemon=True
+            ).start()
 
     # -- kernels ----------------------------------------------------------------------
 
@@ -313,3 +356,97 @@ class PagePool:
     ) -> None:
         blocks = self._kernels.n_multiprocessors * per_multiprocessor
         self._kernels.launch(name, self.stream, blocks, arguments, threads=threads)
+
+
+def pages_of_unit(
+    unit: WorkUnit,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.uint16]]:
+    """Cut a unit into pages of at most 32 roots of one depth.
+
+    Returns
+    -------
+    order : ndarray of intp, shape (r,)
+        Roots by depth, then in leaf order.
+    first, count, depths : ndarray, shape (n_pages,)
+        First place in ``order``, number of roots and depth of every page.
+    """
+    order = np.argsort(unit.depths, kind="stable")
+    ordered = unit.depths[order]
+    new_depth = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ends = np.append(new_depth[1:], len(ordered))
+    first = np.concatenate(
+        [np.arange(a, b, LANES) for a, b in zip(new_depth, ends, strict=True)]
+    )
+    limit = np.concatenate(
+        [np.full(-(-(b - a) // LANES), b) for a, b in zip(new_depth, ends, strict=True)]
+    )
+    return order, first, np.minimum(limit - first, LANES), ordered[first]
+
+
+def halve_pages(meta: NDArray[np.uint32], max_roots: int) -> NDArray[np.uint32]:
+    """How many roots to give from each page: half, the shallowest pages first.
+
+    Parameters
+    ----------
+    meta : ndarray of uint32, shape (n_pages,)
+        depth << 8 | records.
+    max_roots
+        Most roots to give.
+
+    Returns
+    -------
+    ndarray of uint32, shape (n_pages,)
+        Half of every page, rounded down and up in turn over the pages with an odd
+        number of records: so of many single roots every second one is given, and
+        never all of them.
+    """
+    order = np.argsort(meta >> 8, kind="stable")
+    records = (meta & 255)[order].astype(np.int64)
+    odd = records % 2
+    given = records // 2 + (odd & (np.cumsum(odd) % 2 == 0))
+    ends = np.minimum(np.cumsum(given), max(0, max_roots))
+    result = np.zeros(len(meta), np.uint32)
+    result[order] = np.diff(ends, prepend=0)
+    return result
+
+
+def _in_order(n_jobs: int, depths: Any, digits: Any) -> tuple[Any, Any]:
+    """Sort paths on the device."""
+    import cupy
+
+    order = cupy.lexsort(_sort_keys(n_jobs, digits[:, : int(depths.max())]))
+    return depths[order], digits[order]
+
+
+def _prepare(n_jobs: int, device: int) -> None:
+    import cupy
+
+    try:
+        with cupy.cuda.Device(device):
+            cupy.cuda.runtime.setDevice(device)  # as in ``Kernels``
+            depths, _ = _in_order(
+                n_jobs,
+                cupy.asarray(np.ones(2, np.uint16)),
+                cupy.asarray(np.zeros((2, n_jobs), np.uint16)),
+            )
+            cupy.cumsum(depths.astype(np.int64))
+    except Exception as error:  # noqa: BLE001 - whoever lists meets it again
+        logger.info("device %d: no long list could be prepared: %s", device, error)
+
+
+def _sort_keys(n_jobs: int, digits: Any) -> Any:
+    """Keys for CuPy's ``lexsort`` by path, the last one first.
+
+    As many digits as fit are compared at once: big-endian, so in leaf order.
+    """
+    import cupy
+
+    bits = 8 if n_jobs <= 256 else 16
+    per_key = 64 // bits
+    rows, width = digits.shape
+    keys = cupy.zeros((-(-width // per_key), rows), np.uint64)
+    for column in range(width):
+        key = keys[len(keys) - 1 - column // per_key]
+        shift = bits * (per_key - 1 - column % per_key)
+        key |= digits[:, column].astype(np.uint64) << np.uint64(shift)
+    return keys

@@ -9,27 +9,23 @@ from __future__ import annotations
 import logging
 import math
 import time
-from functools import cached_property, partial
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Beginning, Candidate, Slice, best_completions
-from dpbb.engines.gpu.control import DeviceError, OnDevice, Orders
-from dpbb.engines.gpu.layout import CONTROL, COUNTERS
+from dpbb.engines.base import Candidate, Slice
+from dpbb.engines.gpu.control import DeviceError, Orders, on_device
+from dpbb.engines.gpu.layout import CONTROL, COUNTERS, NO_VALUE, PageLayout
 from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, Packed, allocate
-from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
-from dpbb.engines.gpu.roots import (
-    SORTED_BY_HOST,
-    leaves_found,
-    nodes_promoted,
-    prepare_long_lists,
-)
-from dpbb.errors import EngineUnavailable
+from dpbb.engines.gpu.pool import SORTED_BY_HOST, WALK_CLAIM, PagePool
+from dpbb.errors import InvariantError
 from dpbb.kernels.pairs import EqualJobs
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Problem
+from dpbb.problem import Problem, objective_of
+from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -79,8 +75,6 @@ class GpuSession:
         Compiled for it.
     arm
         The way of balancing that they are compiled for.
-    order : ndarray of intp, shape (n_jobs,)
-        Root order.
     ub
         Initial upper bound.
     all_optima
@@ -95,7 +89,6 @@ class GpuSession:
         tree: TreeOptions,
         kernels: Kernels,
         arm: type[Arm],
-        order: NDArray[np.intp],
         *,
         ub: int,
         all_optima: bool,
@@ -106,7 +99,7 @@ class GpuSession:
         self.kernels = kernels
         self.statistics: dict[str, float] = {}
         self._problem = problem
-        self._order = order
+        self._order = order_of(tree, problem.n_jobs)
         self._all_optima = all_optima
         self._pending: list[WorkUnit] = []
         self._owned = 0
@@ -123,7 +116,7 @@ class GpuSession:
                 words = shape.pages.equal_words(equal.kinds)
             if shape.one_side and kernels.exploration.one_side:
                 critical = shape.model.critical(problem, ub)
-            packed = Packed(*shape.model.pack(problem, order), critical, words)
+            packed = Packed(*shape.model.pack(problem, self._order), critical, words)
 
             def make(plan: MemoryPlan) -> Arm:
                 pool = PagePool(
@@ -175,8 +168,8 @@ class GpuSession:
             raise ValueError("expected an open session, got a closed one")
         return self._arm
 
-    def _device(self) -> OnDevice:
-        return OnDevice(self.kernels.device, self._stream, self._lose_memory)
+    def _device(self) -> AbstractContextManager[None]:
+        return on_device(self.kernels.device, self._stream, self._lose_memory)
 
     def _lose_memory(self) -> None:
         self._arm = None
@@ -232,7 +225,7 @@ class GpuSession:
             if arm.explores:
                 open_roots, least = arm.survey()
                 if open_roots > SORTED_BY_HOST // 2:
-                    prepare_long_lists(self._problem.n_jobs, self.kernels.device)
+                    arm.pool.prepare_long_lists()
             closed = counted.get().astype(np.int64)
         self._orders.clear()
         self._note(arm, totals)
@@ -299,33 +292,6 @@ class GpuSession:
             arm.drop_held()
             arm.pool.clear()
 
-    def current(self, most: int) -> list[Beginning]:
-        """Complete all nodes in hand on the device; see ``Session.current``."""
-        arm = self._require_open()
-        if not arm.explores:
-            return []
-        with self._device():
-            rows = arm.promoted(self._completion_limit)
-        nodes = nodes_promoted(rows, arm.pool.layout, self._order, most)
-        return best_completions(self._problem, self._order, nodes, most)
-
-    @cached_property
-    def _completion_limit(self) -> int:
-        """Largest bound that is sure to leave the values of children their integers.
-
-        Up to there the problem has the same model, as at a larger UB.
-        """
-        model = self.kernels.shape.model
-        limit, step = 0, self.kernels.shape.value_limit
-        while step := step // 2:
-            try:
-                larger = type(model).of(self._problem, limit + step)
-                fits = larger.wide <= model.wide
-            except EngineUnavailable:
-                fits = False
-            limit += step * fits
-        return limit
-
     def use_threads(self, threads: int | None) -> None:
         """Do nothing: a device explores."""
 
@@ -370,9 +336,23 @@ class GpuSession:
         arm.launch(left, totals, orders, shrinks=shrinks)
 
     def _leaves_found(self, arm: Arm) -> list[Candidate]:
-        return leaves_found(
-            arm.pool, self._problem, self._order, all_optima=self._all_optima
-        )
+        """Leaves below the upper bound that the last launch has found.
+
+        The best one alone, or with all optima every one that may be optimal.
+        """
+        control, layout = arm.pool.control, arm.pool.layout
+        found = int(control["best"] != NO_VALUE)
+        count = control["n_optima"] if self._all_optima else found
+        if not count:
+            return []
+        words = arm.pool.memory.leaves[: count * layout.leaf_words].get()
+        leaves = words.reshape(count, layout.leaf_words)
+        if self._all_optima:
+            leaves = leaves[leaves[:, 0] < control["ub"]]
+        return [
+            candidate_of_leaf(leaf, layout, self._problem, self._order)
+            for leaf in leaves
+        ]
 
     @staticmethod
     def _is_saturated(arm: Arm) -> bool:
@@ -386,3 +366,43 @@ class GpuSession:
         self.statistics["n_warps"] = arm.n_warps
         self.statistics["block_size"] = self.kernels.shape.threads
         self.statistics |= arm.statistics
+
+
+def candidate_of_leaf(
+    leaf: NDArray[np.uint32],
+    layout: PageLayout,
+    problem: Problem[Any],
+    order: NDArray[np.intp],
+) -> Candidate:
+    """Rebuild the permutation from digits and directions, and check its cost.
+
+    Parameters
+    ----------
+    leaf : ndarray of uint32, shape (leaf_words,)
+        Value, unscheduled jobs, directions, path, as in ``pages.cuh``.
+    order : ndarray of intp, shape (n_jobs,)
+        Root order.
+
+    Raises
+    ------
+    InvariantError
+        The device gave another value than ``problem.evaluate``.
+    """
+    directions = leaf[1 + layout.mask_words :]
+    path = leaf[1 + layout.path_at - layout.mask_at :]
+    digits = path.view(np.uint8 if layout.digit_bits == 8 else np.uint16)
+    unscheduled = order.tolist()
+    prefix: list[int] = []
+    suffix: list[int] = []
+    for level in range(layout.n_jobs - 1):
+        back = int(directions[level // 32]) >> level % 32 & 1
+        (suffix if back else prefix).append(unscheduled.pop(int(digits[level])))
+    permutation = np.array(prefix + unscheduled + suffix[::-1], np.intp)
+    value = int(leaf[0])
+    exact = problem.evaluate(permutation)
+    if exact != value:
+        raise InvariantError(
+            f"the device gave {value} to a permutation of {objective_of(problem)} "
+            f"{exact}"
+        )
+    return Candidate(value, permutation)

@@ -14,7 +14,6 @@
 // Twin: dpbb.engines.reference.
 
 #include "pages.cuh"
-#include "promotion.cuh"
 
 constexpr int DIGIT_WORDS = (N + 1) / 2;
 // Head of an explorer: levels with open siblings, directions, position, end.
@@ -649,50 +648,5 @@ extern "C" __global__ void interval_paths(
       if (lane == 0) depths[at] = (u16)(level + 1);
       ++at;
     }
-  }
-}
-
-// The best completion of 32 explorers' nodes in hand, a lane an explorer and a warp a row
-// of `best`; see promotion.cuh. That node is the deepest one with open siblings below it.
-extern "C" __global__ void promote_intervals(
-    const Arena *arena_at, const Intervals *intervals_at, int limit, u32 *best) {
-  const Arena arena = *arena_at;
-  const Intervals all = *intervals_at;
-  const int lane = threadIdx.x % LANES;
-  const u32 me = blockIdx.x * blockDim.x + threadIdx.x;
-  u32 *const to = best + (size_t)(me / LANES) * LEAF_WORDS;
-  int level = -1, value = NO_VALUE;
-  if (me < all.n) {
-    const u32 *const opened = all.heads + (size_t)me * HEAD_WORDS + OPEN_LEVELS_AT;
-    for (int w = 0; w < N_MASK; ++w)
-      if (opened[w]) level = w * 32 + 31 - __clz(opened[w]);
-  }
-  if (level > 0) {
-    const u32 *const from = level_at(all, me, level);
-    value = completed_value(
-        state_of_level(from), arena.rows, N - level, limit,
-        [=](int w) { return from[MASK_AT + w]; });
-  }
-  const int least = warp_min(value);
-  if (lane == 0) to[0] = (u32)least;
-  if (least == NO_VALUE) return;
-  const int winner = __ffs(__ballot_sync(ALL_LANES, value == least)) - 1;
-  const u32 explorer = __shfl_sync(ALL_LANES, me, winner);
-  const int depth = __shfl_sync(ALL_LANES, level, winner);
-  const u32 *const head = all.heads + (size_t)explorer * HEAD_WORDS;
-  const u32 *const node = level_at(all, explorer, depth);
-  const u16 *const position = reinterpret_cast<const u16 *>(head + POSITION_AT);
-  for (int w = lane; w < N_MASK; w += LANES) {
-    to[1 + w] = node[MASK_AT + w];
-    to[1 + DIRECTIONS_AT - MASK_AT + w] = head[HEAD_DIRECTIONS_AT + w];
-  }
-  u32 *const path = to + 1 + PATH_AT - MASK_AT;
-  for (int word = lane; word < 4 * PATH_QUADS; word += LANES) {
-    u32 digits = 0;
-    for (int i = 0; i < DIGITS_PER_WORD; ++i) {
-      const int d = word * DIGITS_PER_WORD + i;
-      if (d < depth) digits |= (u32)position[d] << i * DIGIT_BITS;
-    }
-    path[word] = digits;
   }
 }

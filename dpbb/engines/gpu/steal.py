@@ -21,8 +21,8 @@ from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.control import Orders
+    from dpbb.engines.gpu.kernels import KernelShape
     from dpbb.engines.gpu.pool import PagePool
-    from dpbb.engines.gpu.shape import KernelShape
 
 EXPLORERS_PER_WARP = 4
 """Default number of explorers for each warp that the device can hold at a time."""
@@ -254,19 +254,6 @@ class Stealing(Arm):
         """Count and bound the open roots, also those with explorers."""
         both = (self.pool.arena, self._intervals.struct)
         return self.pool.survey(lambda: self._launch("survey_intervals", both))
-
-    def promoted(self, limit: int) -> NDArray[np.uint32]:
-        """Complete the explorers' nodes in hand."""
-        import cupy
-
-        blocks = -(-self.n_warps // self._kernels.shape.threads)
-        n_rows = blocks * self._kernels.shape.warps
-        best = cupy.empty((n_rows, self.pool.layout.leaf_words), np.uint32)
-        both = (self.pool.arena, self._intervals.struct)
-        arguments = (*both, np.int32(limit), best)
-        self._kernels.launch("promote_intervals", self.pool.stream, blocks, arguments)
-        rows: NDArray[np.uint32] = best.get()
-        return rows
 
     def drop_held(self) -> None:
         """Leave all explorers without work."""

@@ -1,7 +1,6 @@
 // Between launches of `explore`: put the pool in order, load roots, hand roots out.
 
 #include "pages.cuh"
-#include "promotion.cuh"
 
 // Collect what the last launch left outside `out`: late gifts and the untouched pool.
 // Grid: any; block: any.
@@ -75,37 +74,6 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES)
     atomicMin(&control->least_bound, least);
     if (open) atomicAdd(&control->open_roots, open);
   }
-}
-
-// The best completion of every warp's part of the pool, see promotion.cuh.
-// Grid: any; block: WARPS * 32. best: n_warps * LEAF_WORDS.
-extern "C" __global__ void __launch_bounds__(WARPS *LANES)
-    promote(const Arena *arena_at, int limit, u32 *best) {
-  const Arena arena = *arena_at;
-  const int lane = threadIdx.x % LANES;
-  const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-  const u32 n_warps = gridDim.x * blockDim.x / LANES;
-  u32 *const to = best + (size_t)warp * LEAF_WORDS;
-  int least = NO_VALUE;
-  for (u32 i = warp; i < arena.control->pool_size; i += n_warps) {
-    u32 *const page = page_at(arena, arena.pool[i]);
-    const u32 meta = arena.meta[arena.pool[i]];
-    const int records = (int)(meta & 255), depth = (int)(meta >> 8);
-    if (!depth || !records) continue;
-    const int slot = lane < records ? lane : 0;
-    const int value = completed_value(
-        state_of_record(page, slot), arena.rows, N - depth, limit,
-        [=](int w) { return *word_at(page, slot, MASK_AT + w); });
-    const int here = warp_min(value);
-    if (here >= least) continue;
-    least = here;
-    const int winner = __ffs(__ballot_sync(ALL_LANES, value == here)) - 1;
-    const int from = __shfl_sync(ALL_LANES, slot, winner);
-    for (int word = MASK_AT + lane; word < RECORD_WORDS; word += LANES)
-      to[1 + word - MASK_AT] = *word_at(page, from, word);
-    __syncwarp();
-  }
-  if (lane == 0) to[0] = (u32)least;
 }
 
 // Walk from the tree's root to given nodes and put those not pruned into the pool.
@@ -243,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) paths(
   }
 }
 
-// Digits in the compact form of paths (dpbb.tree.packing).
+// Digits in the compact form of paths (dpbb.tree.work_unit).
 
 // Of ordered paths of N digits: how many digits each shares with the one before, and has
 // of its own. Grid, block: a thread for each row.

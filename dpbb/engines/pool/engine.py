@@ -1,7 +1,8 @@
 """The pool engine: best first or deepest first, bounds in batches, a GPU or threads.
 
-What is asked of a problem is in ``dpbb.kernels.pool_models``. CuPy is imported when a
-device is asked about, never with the package.
+On cores a problem has the model of the CPU engine, on a GPU one of this engine's own: a
+``Brancher``, made as ``Model(problem, tree, device, block_size=...)``. CuPy is imported
+when a device is asked about, never with the package.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from typing import Any
 from dpbb.engines.base import Device, obstacle_of
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
-from dpbb.engines.pool.bounding import Bounding
+from dpbb.engines.pool.bounding import Bounding, Brancher, Cores
 from dpbb.engines.pool.session import PoolSession
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cores import physical_cores
-from dpbb.kernels.pool_models import PoolModel
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.problems import model_of
@@ -35,8 +35,9 @@ class PoolEngine:
         return CpuEngine().availability()
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
-        """None for a problem with a model of its bound that it fits."""
-        return obstacle_of(self.name, self.name, problem, tree)
+        """None for a problem with models of its bound, for cores and for GPUs."""
+        on_cores = obstacle_of(self.name, "cpu", problem, tree)
+        return on_cores or obstacle_of(self.name, self.name, problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Return the GPUs of this process, or its processor if there is none."""
@@ -66,23 +67,36 @@ class PoolEngine:
         if device.threads < 1:
             raise ValueError(f"expected at least 1 thread, got {device.threads}")
         tuning = tuning or Tuning()
-        model = model_of(problem, self.name, tree.bound)(problem, tree)
-        bounding = (
-            self._on_device(model, device, tuning)
-            if device.kind == "cuda"
-            else Bounding(model, device.threads)
-        )
+        first_ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
+        threads = device.threads
+        if device.kind == "cuda":
+            threads = min(HOST_THREADS, physical_cores())
+        brancher = self._brancher(problem, tree, device, first_ub, tuning)
         return PoolSession(
-            *(problem, tree, model, bounding, tuning),
-            problem.trivial_ub if ub is None else min(ub, problem.trivial_ub),
-            threads=device.threads,
+            problem,
+            tree,
+            Bounding(brancher, threads),
+            tuning,
+            first_ub,
+            threads=threads,
             all_optima=all_optima,
         )
 
-    @staticmethod
-    def _on_device(model: PoolModel, device: Device, tuning: Tuning) -> Bounding:
+    def _brancher(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        ub: int,
+        tuning: Tuning,
+    ) -> Brancher:
+        if device.kind != "cuda":
+            return Cores(model_of(problem, "cpu", tree.bound), problem, tree, ub)
         reason = GpuEngine().availability()
         if reason is not None:
             raise EngineUnavailable(reason)
-        there = model.on_device(device.index, block_size=tuning.block_size)
-        return Bounding(model, min(HOST_THREADS, physical_cores()), there)
+        model = model_of(problem, self.name, tree.bound)
+        on_device: Brancher = model(
+            problem, tree, device.index, block_size=tuning.block_size
+        )
+        return on_device

@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Beginning, Candidate, Slice, best_completions
-from dpbb.engines.pool.bounding import IN_FLIGHT, Bounded, Bounding, PoolSize, Wanted
+from dpbb.engines.base import SLICE_S, Candidate, Slice
+from dpbb.engines.pool.bounding import Bounded, Bounding
 from dpbb.engines.pool.nodes import Batch, NodePool
 from dpbb.errors import InvariantError
-from dpbb.kernels.pairs import EqualJobs
-from dpbb.kernels.pool_models import PoolModel
 from dpbb.options import Selection, TreeOptions, Tuning
-from dpbb.problem import Problem, costs_of
+from dpbb.problem import Problem, costs_of, root_bound
+from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 logger = logging.getLogger(__name__)
@@ -35,29 +34,36 @@ POOL_BYTES = 1 << 30
 MOST_NODES = 1 << 20
 """As many open nodes, at most: reports and checkpoints hold all of them."""
 
-LONGEST_BATCH_S = 0.1
-"""No batch is tuned to take longer: the end of a slice waits for it."""
+IN_FLIGHT = 2
+"""Batches on their way at a time: the host takes in the children of one while those of
+the other are bounded."""
+
+BATCH_S = 0.02, 0.1
+"""Where nobody says how large batches are: one that takes less is followed by one twice
+as large, one that takes more by half of it. The end of a slice waits for a batch."""
+
+LARGEST = 1 << 18
+"""Children of the largest batch then; the founding papers' largest pool."""
 
 ROOTS_AT_A_TIME = 1 << 15
 """Roots that are walked to together."""
-
-IN_HAND = 64
-"""Nodes of the last batch that are completed for heuristics."""
 
 
 class PoolSession:
     """See ``dpbb.engines.base.Session``.
 
-    ``statistics``: what the bench shows: sums over all batches.
-
-    ``bounding``: where children are bounded; the session closes it.
+    Parameters
+    ----------
+    problem, tree
+        What is explored.
+    bounding
+        Where children are bounded; the session closes it.
     """
 
     def __init__(
         self,
         problem: Problem[Any],
         tree: TreeOptions,
-        model: PoolModel,
         bounding: Bounding,
         tuning: Tuning,
         ub: int,
@@ -66,13 +72,8 @@ class PoolSession:
         all_optima: bool,
     ) -> None:
         n_jobs = problem.n_jobs
-        order = range(n_jobs) if tree.root_order is None else tree.root_order
-        self.statistics = dict.fromkeys(
-            ("batches", "bounded", "bounding_s", "waiting_s", "most_open"), 0.0
-        )
         self._problem, self._bounding = problem, bounding
-        self._order = np.array(order, np.intp)
-        self._equal = EqualJobs.of(problem, tree)
+        self._order = order_of(tree, n_jobs)
         self._ub, self._all_optima = ub, all_optima
         self._all_threads = threads
         self._selection = tuning.selection or Selection.HYBRID
@@ -80,13 +81,13 @@ class PoolSession:
         self._pool_max = min(MOST_NODES, POOL_BYTES // node_bytes)
         self._pool_min = self._pool_max // 2
         self._is_full = False
-        self.size = PoolSize(bounding.first_size, tuning.pool_size, LONGEST_BATCH_S)
-        self._pool = NodePool(n_jobs, model.root_bound, ub)
+        self._size = tuning.pool_size or bounding.first_size
+        self._is_given = tuning.pool_size is not None
+        self._pool = NodePool(n_jobs, root_bound(problem), ub)
         self._pending = WorkUnit.empty(n_jobs)
         self._decomposed = self._leaves = 0
         self._closed = np.zeros(n_jobs + 1, np.int64)
         self._found: list[Candidate] = []
-        self._in_hand = Batch.empty(n_jobs)
         self._interrupted = threading.Event()
 
     slice_s = SLICE_S
@@ -124,15 +125,14 @@ class PoolSession:
         while True:
             while goes_on and self._pool.size and len(flight) < IN_FLIGHT:
                 parents = self._take(shrinks=shrinks)
-                flight.append((parents, self._begin(parents)))
+                flight.append((parents, self._bounding.begin(parents, self._ub)))
             if not flight:
                 break
             parents, result = flight.popleft()
-            waits = time.perf_counter()
             bounded = result()
             now = time.perf_counter()
             self._account(parents, bounded)
-            self._measure(parents, bounded, now - ended, now - waits)
+            self._resize(parents, now - ended)
             ended = now
             is_small = shrinks and self._pool.size <= (most_roots or 0)
             goes_on = now < deadline and not self._interrupted.is_set() and not is_small
@@ -157,18 +157,6 @@ class PoolSession:
         unit, _ = self._pool.all().unit()
         return WorkUnit.concatenate([unit, self._pending])
 
-    def current(self, most: int) -> list[Beginning]:
-        """Complete nodes of the last batch."""
-        hand, n_jobs = self._in_hand, self._problem.n_jobs
-        jobs = self._order[hand.rows]
-        ends = enumerate(zip(hand.front.tolist(), hand.back.tolist(), strict=True))
-        nodes = [
-            (jobs[i, :front].tolist(), jobs[i, n_jobs - back :].tolist())
-            for i, (front, back) in ends
-            if front + back
-        ]
-        return best_completions(self._problem, self._order, nodes, most)
-
     def use_threads(self, threads: int | None) -> None:
         """Use so many threads from the next slice on."""
         self._bounding.use_threads(
@@ -184,7 +172,6 @@ class PoolSession:
     def _take(self, *, shrinks: bool) -> Batch:
         """Take the next nodes off the pool."""
         size = self._pool.size
-        self.statistics["most_open"] = max(self.statistics["most_open"], size)
         if size >= self._pool_max and not self._is_full:
             self._is_full = True
             if self._selection is Selection.BEST:
@@ -196,18 +183,7 @@ class PoolSession:
         elif size <= self._pool_min:
             self._is_full = False
         deepest = shrinks or self._is_full or self._selection is Selection.DEPTH
-        parents = self._pool.take(self.size.now, deepest=deepest)
-        self._in_hand = parents.take(slice(IN_HAND))
-        return parents
-
-    def _begin(
-        self, nodes: Batch, wanted: Wanted | None = None
-    ) -> Callable[[], Bounded]:
-        """Begin with a batch; of equal jobs the first alone is wanted."""
-        if self._equal is not None:
-            firsts = nodes.firsts(self._equal.kinds)
-            wanted = firsts if wanted is None else firsts & wanted
-        return self._bounding.begin(nodes, self._ub, wanted)
+        return self._pool.take(self._size, deepest=deepest)
 
     def _account(self, parents: Batch, bounded: Bounded) -> None:
         """Count what a batch did; open children go to the pool, leaves are visited."""
@@ -257,26 +233,20 @@ class PoolSession:
         self._ub = ub
         self._closed += self._pool.prune(ub)
 
-    def _measure(
-        self, parents: Batch, bounded: Bounded, seconds: float, waited: float
-    ) -> None:
-        """Tell the tuner, and add up what the bench shows."""
-        n_jobs = self._problem.n_jobs
-        children = parents.size * n_jobs - int(parents.depths.sum())
-        if bounded.halved:
-            self.size.shrink()
-        self.size.note(children, seconds, children / parents.size)
-        sums = self.statistics
-        sums["batches"] += 1
-        sums["bounded"] += bounded.bounded
-        sums["bounding_s"] += bounded.seconds
-        sums["waiting_s"] += waited
+    def _resize(self, parents: Batch, seconds: float) -> None:
+        """Choose the size of the next batch by the time from the last one's end on."""
+        children = parents.size * self._problem.n_jobs - int(parents.depths.sum())
+        if self._is_given or children < self._size // 2:
+            return
+        short, long = BATCH_S
+        if seconds < short:
+            self._size = min(2 * self._size, LARGEST)
+        elif seconds > long:
+            self._size = max(1, self._size // 2)
 
     def _report(self) -> Slice:
         """Everything since the last slice; the counters start again."""
         least = self._pool.least_bound
-        if not self._pool.size:
-            self._in_hand = Batch.empty(self._problem.n_jobs)
         part = Slice(
             decomposed=self._decomposed,
             leaves=self._leaves,
@@ -309,7 +279,7 @@ class PoolSession:
         for level in range(int(depths.max())):
             wanted = np.zeros((nodes.size, n_jobs), bool)
             wanted[home, digits[walking, level]] = True
-            bounded = self._begin(nodes, wanted)()
+            bounded = self._bounding.begin(nodes, self._ub, wanted)()
             child = np.full((nodes.size, n_jobs), -1)
             child[bounded.parent, bounded.digit] = np.arange(bounded.children.size)
             home = child[home, digits[walking, level]]

@@ -8,19 +8,22 @@ unscheduled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, shown
-from dpbb.flowshop.bounds.lb2 import machine_pairs
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.makespan import heads, longest_makespan, tails
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import in_parts, thread_count
-from dpbb.kernels.nvrtc import has_gpu
-from dpbb.kernels.pool_models import Nodes
-from dpbb.options import TreeOptions
+from dpbb.kernels.nvrtc import has_gpu, require_gpu
+from dpbb.kernels.pointers import aligned_zeros, pointer_of
+from dpbb.kernels.simd import load, maximum, splat, store, zeros
+from dpbb.options import BranchingRule, TreeOptions
 from dpbb.options.kinds import one_of
 
 if TYPE_CHECKING:
@@ -31,10 +34,14 @@ __all__ = ["lb1", "lb2", "machine_pairs"]
 LEAST_FOR_GPU = 10_000_000
 """Steps (pairs of machines and jobs) from which ``"auto"`` takes a GPU, if it can."""
 
-LEAST_PART = 256
+PART = 256
 """Partial schedules that are worth a part of their own for a thread."""
 
-NO_UB = 2**31 - 1
+LANES = 64
+"""Nodes of a block: a vector of as many lanes is one or several of the processor's."""
+
+NODES_ON_DEVICE = 1 << 18
+"""Partial schedules that are sent to a GPU at a time."""
 
 
 def lb1(
@@ -96,24 +103,177 @@ def lb2(
     EngineUnavailable
         ``device="gpu"`` without one.
     """
-    from dpbb.flowshop.models.pool import PoolFlowShop
-
     shop = read_instance(instance)
     chosen = machine_pairs(shop.n_machines, pairs)
     one_of("auto", "cpu", "gpu").check(device, "device")
     n_threads = thread_count(threads)
     nodes = _nodes(shop, permutations, d1, d2)
-    model = PoolFlowShop(FlowShopProblem(shop), TreeOptions(), chosen)
     is_large = nodes.rows.size * max(1, len(chosen)) >= LEAST_FOR_GPU
     if device == "gpu" or (device == "auto" and is_large and has_gpu()):
-        return model.on_device(0, nodes=True).bound(nodes, NO_UB)
+        return _on_device(FlowShopProblem(shop), chosen, nodes)
+    prepared = _Shop.of(shop, chosen)
     result = np.empty(len(nodes.rows), np.int32)
 
     def part(begin: int, end: int) -> None:
-        some = Nodes(*(array[begin:end] for array in nodes))
-        result[begin:end] = model.bound(some, NO_UB)
+        result[begin:end] = prepared.bound(nodes.take(slice(begin, end)))
 
-    in_parts(part, len(result), LEAST_PART, n_threads)
+    in_parts(part, len(result), PART, n_threads)
+    return result
+
+
+class Nodes(NamedTuple):
+    """Permutations of which the ends are fixed."""
+
+    rows: NDArray[np.uint16]  # (r, n_jobs)
+    front: NDArray[np.uint16]  # (r,): how many of the first jobs are fixed
+    back: NDArray[np.uint16]  # (r,): and of the last
+
+    def take(self, index: Any) -> Nodes:  # numbers or slice
+        """Return some of them."""
+        return Nodes(*(np.ascontiguousarray(part[index]) for part in self))
+
+
+class _Shop(NamedTuple):
+    """An instance with pairs of machines."""
+
+    times: NDArray[np.int64]  # (n_jobs, n_machines)
+    ends: NDArray[np.int64]  # (3, n_machines): least heads, least tails, all work
+    pairs: NDArray[np.int64]  # (n_pairs, 2)
+    steps: NDArray[np.int64]  # (n_pairs, n_jobs, 4): job, time on u, lag, time on v
+
+    @classmethod
+    def of(cls, shop: FlowShopInstance, pairs: NDArray[np.intp]) -> _Shop:
+        """Return an instance with its jobs in the order of each pair."""
+        tables = JohnsonTables.of(shop.times, pairs)
+        steps = tables.order, tables.first, tables.lag, tables.second
+        least = (ends(shop.times).min(axis=0) for ends in (heads, tails))
+        every = np.stack(steps, axis=2).astype(np.int64)
+        ends = np.stack([*least, shop.times.sum(axis=0)])
+        times = np.ascontiguousarray(shop.times, np.int64)
+        return cls(times, ends, pairs.astype(np.int64), every)
+
+    def bound(self, nodes: Nodes) -> NDArray[np.int32]:
+        """Return the larger of both kinds of bounds, shape (r,)."""
+        n_jobs, n_machines = self.times.shape
+        narrow = longest_makespan(self.times) <= np.iinfo(np.int16).max
+        kind = np.int16 if narrow else np.int32
+        rows = *[n_machines] * 3, n_jobs, 1
+        block = _Block(*(aligned_zeros(count * LANES, kind) for count in rows))
+        result = np.empty(len(nodes.rows), np.int32)
+        _bound(self, block, nodes, result)
+        return result
+
+
+class _Block(NamedTuple):
+    """``LANES`` nodes side by side: rows of as many integers."""
+
+    heads: NDArray[Any]  # a row for each machine, as the next two
+    tails: NDArray[Any]
+    remain: NDArray[Any]
+    free: NDArray[Any]  # a row for each job: -1 where it is unscheduled, else 0
+    bounds: NDArray[Any]  # one row
+
+
+@entry
+def _bound(shop: _Shop, block: _Block, nodes: Nodes, result: NDArray[np.int32]) -> None:
+    """Bound nodes: a lane each, a block of lanes after the other."""
+    for first in range(0, len(result), LANES):
+        used = min(LANES, len(result) - first)
+        for lane in range(used):
+            _read(shop, block, nodes, int64(first + lane), int64(lane))
+        _raise(shop, block)
+        for lane in range(used):
+            result[first + lane] = block.bounds[lane]
+
+
+@helper
+def _read(shop: _Shop, block: _Block, nodes: Nodes, node: int, lane: int) -> None:
+    """Write what a lane has of a node."""
+    n_jobs, n_machines = shop.times.shape
+    begin, end = int64(nodes.front[node]), n_jobs - int64(nodes.back[node])
+    times = pointer_of(shop.times)
+    begins, follows = pointer_of(block.heads), pointer_of(block.tails)
+    remain = pointer_of(block.remain)
+    for k in range(n_machines):
+        at = k * LANES + lane
+        begins[at], follows[at] = shop.ends[0, k], shop.ends[1, k]
+        remain[at] = shop.ends[2, k]
+    for i in range(begin):
+        own, time = int64(nodes.rows[node, i]) * n_machines, int64(0)
+        for k in range(n_machines):
+            at = k * LANES + lane
+            remain[at] -= times[own + k]
+            time = max(time, int64(begins[at])) + times[own + k]
+            begins[at] = time
+    for i in range(n_jobs - 1, end - 1, -1):
+        own, time = int64(nodes.rows[node, i]) * n_machines, int64(0)
+        for k in range(n_machines - 1, -1, -1):
+            at = k * LANES + lane
+            remain[at] -= times[own + k]
+            time = max(time, int64(follows[at])) + times[own + k]
+            follows[at] = time
+    for i in range(n_jobs):
+        is_free = begin <= i and i < end
+        block.free[int64(nodes.rows[node, i]) * LANES + lane] = -int64(is_free)
+
+
+@helper
+def _raise(shop: _Shop, block: _Block) -> None:
+    """Bound all lanes by each machine, then by the pairs.
+
+    A lane's walk begins with the tail added: what it ends with is the bound. Where a
+    job is scheduled its sum may overflow, and counts as nothing.
+    """
+    begins, tails = pointer_of(block.heads), pointer_of(block.tails)
+    remain, free = pointer_of(block.remain), pointer_of(block.free)
+    like = zeros(free, LANES)
+    best = like
+    for k in range(shop.times.shape[1]):
+        ends = load(begins, k * LANES, like) + load(tails, k * LANES, like)
+        best = maximum(best, ends + load(remain, k * LANES, like))
+    for pair in range(shop.pairs.shape[0]):
+        u, v = shop.pairs[pair, 0], shop.pairs[pair, 1]
+        tail = load(tails, v * LANES, like)
+        on_first = load(begins, u * LANES, like) + tail
+        on_second = load(begins, v * LANES, like) + tail
+        for place in range(shop.steps.shape[1]):
+            here = load(free, shop.steps[pair, place, 0] * LANES, like)
+            first = splat(shop.steps[pair, place, 1], like)
+            lag = splat(shop.steps[pair, place, 2], like)
+            second = splat(shop.steps[pair, place, 3], like)
+            on_first = on_first + (first & here)
+            on_second = maximum(on_second, (on_first + lag) & here) + (second & here)
+        best = maximum(best, on_second)
+    store(pointer_of(block.bounds), int64(0), best)
+
+
+def _on_device(
+    problem: FlowShopProblem, pairs: NDArray[np.intp], nodes: Nodes
+) -> NDArray[np.int32]:
+    """Bound nodes on a GPU, each as the child that its last job at an end makes."""
+    from dpbb.flowshop.models.pool_cuda import BACK_BIT, NO_UB, PoolDevice
+
+    require_gpu()
+    result = np.empty(len(nodes.rows), np.int32)
+    is_root = (nodes.front == 0) & (nodes.back == 0)
+    result[is_root] = _Shop.of(problem.instance, pairs).bound(nodes.take(is_root))
+    for rule in BranchingRule.FRONT, BranchingRule.BACK:
+        goes_back = rule is BranchingRule.BACK
+        chosen = np.flatnonzero(
+            (nodes.front == 0) & ~is_root if goes_back else nodes.front
+        )
+        if not len(chosen):
+            continue
+        there = PoolDevice(problem, TreeOptions(rule), 0, pairs=pairs)
+        for begin in range(0, len(chosen), NODES_ON_DEVICE):
+            some = chosen[begin : begin + NODES_ON_DEVICE]
+            rows, front, back = nodes.take(some)
+            one = np.uint16(1)
+            parents = Nodes(rows, front - (not goes_back) * one, back - goes_back * one)
+            parent, code, bounds = there.branch(parents, NO_UB)
+            own = (problem.n_jobs - back | BACK_BIT) if goes_back else 0 * front
+            is_own = code == own[parent]
+            result[some[parent[is_own]]] = bounds[is_own]
     return result
 
 

@@ -36,7 +36,7 @@ TWO_MACHINES = FlowShopBound(
     models={
         "cpu": "dpbb.flowshop.models.cascade_cpu:Cascade",
         "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
-        "pool": "dpbb.flowshop.models.pool:PoolFlowShop",
+        "pool": "dpbb.flowshop.models.pool_cuda:PoolDevice",
     },
 )
 """LB2, and a cascade of parts of it."""
@@ -46,7 +46,7 @@ BOUNDS = {
         models={
             "cpu": "dpbb.flowshop.models.lb1_cpu:Lb1",
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
-            "pool": "dpbb.flowshop.models.pool:PoolFlowShop",
+            "pool": "dpbb.flowshop.models.pool_cuda:PoolDevice",
         }
     ),
     "lb2": TWO_MACHINES,

@@ -126,12 +126,12 @@ __device__ __forceinline__ void walk_pair(
   }
 }
 
-// totals: number of open children, and of those that pairs tighten; both zero before.
+// made: number of open children, zero before.
 extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
     const u16 *rows, const u16 *fronts, const u16 *backs, const TIME *times,
     const u16 *pairs, const Step *steps, const int *least_heads, const int *least_tails,
     const u16 *kinds, int first_depth, int last_depth, int branching_ub, int ub,
-    int count, u32 *totals, int *parents, u16 *codes, int *found) {
+    int count, u32 *made, int *parents, u16 *codes, int *found) {
   extern __shared__ __align__(16) u32 shared[];
   const int lane = (int)threadIdx.x % LANES, warp = (int)threadIdx.x / LANES;
   int *const front = (int *)shared + warp * WARP_WORDS;
@@ -186,7 +186,6 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
       __syncwarp();
     }
     if (P && n_open && depth + 1 >= first_depth && depth + 1 <= last_depth) {
-      if (!lane) atomicAdd(totals + 1, (u32)n_open);
       for (int job = lane; job < N; job += LANES) child_of[job] = SCHEDULED;
       __syncwarp();
       for (int i = lane; i < n_left; i += LANES) child_of[middle[i]] = PRUNED;
@@ -222,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
       const bool is_open = child < n_open && bounds[child] < ub;
       const u32 alive = __ballot_sync(ALL_LANES, is_open);
       u32 base = 0;
-      if (!lane && alive) base = atomicAdd(totals, (u32)__popc(alive));
+      if (!lane && alive) base = atomicAdd(made, (u32)__popc(alive));
       base = __shfl_sync(ALL_LANES, base, 0);
       if (is_open) {
         const u32 to = base + __popc(alive & ((1u << lane) - 1));

@@ -1,7 +1,7 @@
 """Two-machine bounds in pools: one scalar core, threads with SIMD, and a GPU.
 
-``bounds``: random nodes, bounded whole: on a core in plain loops, as in the papers; on
-threads with SIMD; on a GPU to which pools are sent, and on one that has them already.
+``bounds``: random nodes, bounded whole: on a core in plain loops, as in the papers, and
+on threads with SIMD; all children of such nodes, on a GPU to which pools are sent.
 ``trees``: the same part of a tree, explored in each of these ways.
 ``cascades``: whole trees with LB1, LB2 and cascades of the pairs that prune most.
 All bounds and counts of nodes are compared; the exit code is 1 where two differ.
@@ -17,7 +17,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -26,20 +25,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.bench.common import Machine, explored
-from dpbb.engines.base import Device
-from dpbb.engines.driver import explore_to_end
-from dpbb.engines.pool.bounding import Bounding
+from dpbb.engines.base import Device, explore_to_end
+from dpbb.engines.pool.bounding import Bounding, Cores
 from dpbb.engines.pool.engine import PoolEngine
+from dpbb.engines.pool.nodes import Batch
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.registry import choose_engine
 from dpbb.estimation.roots import thin
-from dpbb.flowshop.models.pool import PoolFlowShop
+from dpbb.flowshop.bounds import batch
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.models.lb1_cpu import Lb1
+from dpbb.flowshop.models.pool_cuda import PoolDevice
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu
-from dpbb.kernels.pool_models import Nodes
 from dpbb.options import BranchingRule, Selection, TreeOptions, Tuning
 from dpbb.problem import HasBounds, Problem, with_bound
 from dpbb.tree.branching import bound_children
@@ -63,14 +64,30 @@ COMPARED = 2048
 """So many bounds of a pool are compared."""
 
 
-class ScalarFlowShop(PoolFlowShop):
-    """The flow shop of the pool engine, with the papers' plain loops for a core."""
+class ScalarCore(Cores):
+    """Branches on nodes by LB1; then LB2 by the papers' plain loops."""
 
-    def bound(self, nodes: Nodes, ub: int) -> np.ndarray:
+    def __init__(self, problem: FlowShopProblem, rule: BranchingRule) -> None:
+        plain = problem.with_bound("lb1")
+        super().__init__(Lb1, plain, TreeOptions(rule), problem.trivial_ub)
+        times, pairs = problem.times, machine_pairs(problem.n_machines)
+        tables = JohnsonTables.of(times, pairs)
+        steps = tables.order, tables.first, tables.lag, tables.second
+        ends = problem.least_heads, problem.least_tails
+        self._shop = times, *ends, pairs, np.stack(steps, axis=2)
+
+    def branch(self, nodes: Batch, ub: int) -> tuple[NDArray[Any], ...]:
+        """Return the open children of nodes: parents, codes, bounds."""
+        parent, code, bounds = super().branch(nodes, ub)
+        children = nodes.children(parent, code, bounds)
+        bounds = self.bound((children.rows, children.front, children.back), ub)
+        is_open = bounds < ub
+        return parent[is_open], code[is_open], bounds[is_open]
+
+    def bound(self, nodes: tuple[NDArray[Any], ...], ub: int) -> NDArray[np.int32]:
         """Return LB1 and the two-machine bounds of nodes, the larger one."""
-        result = np.empty(len(nodes.rows), np.int32)
-        ends = self.least_heads, self.least_tails
-        _bound(self.times, *ends, self.pairs, self.shop.steps, nodes, ub, result)
+        result = np.empty(len(nodes[0]), np.int32)
+        _bound(*self._shop, nodes, ub, result)
         return result
 
 
@@ -146,19 +163,14 @@ def print_head(*names: str) -> None:
 # -- bounds of random nodes -----------------------------------------------------------
 
 
-def random_nodes(n_jobs: int, count: int) -> Nodes:
+def random_nodes(n_jobs: int, count: int) -> batch.Nodes:
     """Return partial schedules: at least one job fixed, at least two unscheduled."""
     rng = np.random.default_rng(1)
     rows = np.broadcast_to(np.arange(n_jobs, dtype=np.uint16), (count, n_jobs))
     fixed = rng.integers(1, n_jobs - 1, count)
     front = rng.integers(0, fixed + 1)
     ends = front.astype(np.uint16), (fixed - front).astype(np.uint16)
-    return Nodes(np.ascontiguousarray(rng.permuted(rows, axis=1)), *ends)
-
-
-def some(nodes: Nodes, index: object) -> Nodes:
-    """Return the nodes of a slice or of numbers."""
-    return Nodes(*(np.ascontiguousarray(part[index]) for part in nodes))
+    return batch.Nodes(np.ascontiguousarray(rng.permuted(rows, axis=1)), *ends)
 
 
 def rate_of(work, repeat, synchronize=lambda: None):
@@ -178,11 +190,11 @@ def bounds(args: argparse.Namespace) -> bool:
     exact = True
     print_head("size", "how", "pool", "bounds/s", "times a core", "papers")
     for size in args.sizes:
-        shop, tree = taillard_instance(FIRST[size]), TreeOptions(bound="lb2")
+        shop = taillard_instance(FIRST[size])
         problem = FlowShopProblem(shop, "lb2")
-        model, scalar = PoolFlowShop(problem, tree), ScalarFlowShop(problem, tree)
+        scalar = ScalarCore(problem, BranchingRule.MINMIN)
         nodes = random_nodes(shop.n_jobs, max(args.pools))
-        few = some(nodes, slice(COMPARED))
+        few = tuple(nodes.take(slice(COMPARED)))
         expected, seconds = rate_of(partial(scalar.bound, few, NO_UB), args.repeat)
         core = len(expected) / seconds
 
@@ -192,75 +204,58 @@ def bounds(args: argparse.Namespace) -> bool:
 
         say("one scalar core", "", len(expected), seconds)
         for threads in sorted({1, physical_cores()}):
-            parts = [
-                some(nodes, slice(i, None, threads * 4)) for i in range(4 * threads)
-            ]
-            with ThreadPoolExecutor(threads) as pool:
-                one = partial(model.bound, ub=NO_UB)
-                found, seconds = rate_of(
-                    lambda pool=pool, one=one, parts=parts: [*pool.map(one, parts)],
-                    args.repeat,
-                )
-            mine = found[0][: -(-COMPARED // (4 * threads))]
-            exact &= np.array_equal(mine, expected[:: 4 * threads][: len(mine)])
+            work = partial(batch.lb2, shop, *nodes, device="cpu", threads=threads)
+            found, seconds = rate_of(work, args.repeat)
+            exact &= np.array_equal(found[:COMPARED], expected)
             say(f"{threads} cores, SIMD", "", max(args.pools), seconds)
         if has_gpu():
-            exact &= _offloaded(args, model, nodes, expected, say)
+            _offloaded(args, problem, nodes, say)
     return exact
 
 
-def _offloaded(args, model, nodes, expected, say) -> bool:
-    """Send pools to the GPU, their bounds back: nodes as in the papers; parents."""
-    exact, sizes = True, model.n_jobs - nodes.front.astype(int) - nodes.back
+def _offloaded(args, problem, nodes, say) -> None:
+    """Send parents to the GPU, as many as have so many children; these come back."""
+    sizes = problem.n_jobs - nodes.front.astype(int) - nodes.back
     by_depth = np.lexsort((nodes.back, nodes.front))
-    there = model.on_device(0, nodes=True)
+    there = PoolDevice(problem, TreeOptions(bound="lb2"), 0)
     for pool in args.pools:
-        work = partial(there.bound, some(nodes, slice(pool)), NO_UB)
-        found, seconds = rate_of(work, args.repeat)
-        exact &= np.array_equal(found[:COMPARED], expected[:pool])
-        say("GPU, nodes", pool, pool, seconds)
-    there = model.on_device(0, nodes=False)
-    for pool in args.pools:  # as many parents as have so many children
-        parents = some(nodes, by_depth[:: max(1, int(sizes.sum()) // pool)])
+        parents = nodes.take(by_depth[:: max(1, int(sizes.sum()) // pool)])
         work = partial(there.branch, parents, NO_UB)
-        (_, _, _, count), seconds = rate_of(work, args.repeat)
-        say("GPU, parents", pool, count, seconds)
-    return exact
+        (_, _, bounds), seconds = rate_of(work, args.repeat)
+        say("GPU, parents", pool, len(bounds), seconds)
 
 
 # -- parts of trees -------------------------------------------------------------------
 
 
 def part_of(problem, tree, ub, wanted) -> WorkUnit:
-    """Return what a search deepest first begins and ends within so many bounds.
+    """Return what a search deepest first begins and ends within so many nodes.
 
-    Bounds are counted, no clock is looked at: it is the same part everywhere.
+    Nodes are counted, no clock is looked at: it is the same part everywhere.
     """
     tuning = Tuning(selection=Selection.DEPTH, pool_size=min(512, wanted))
     core = Device("cpu", "core", threads=1)
     session = PoolEngine().open(problem, tree, core, ub=ub, tuning=tuning)
     with closing(session):
         session.load(WorkUnit.whole(problem.n_jobs))
-        open_roots = []
+        open_roots, done, exhausted = [], 0, False
         for most in (wanted // 10, wanted):
-            explore_to_end(
-                *(session, ub, 0.0),
-                lambda *_, most=most: session.statistics["bounded"] >= most,
-            )
+            while done < most and not exhausted:
+                part = session.advance(ub, 0.0)
+                done, exhausted = done + part.decomposed, part.exhausted
             open_roots.append(session.remaining())
     begun, left = open_roots
     return begun.subtract(left)
 
 
-def timed(session, unit, ub) -> tuple[tuple[int, int], float, float]:
-    """Explore a unit: its counts of nodes, the seconds, and how many were of bounds."""
+def timed(session, unit, ub) -> tuple[tuple[int, int], float]:
+    """Explore a unit: its counts of nodes, and the seconds."""
     with closing(session):
         session.load(unit)
         began = time.perf_counter()
         counters = explore_to_end(session, ub, 2.0).counters
         seconds = time.perf_counter() - began
-        counts = counters.decomposed, counters.leaves
-        return counts, seconds, session.statistics["bounding_s"]
+        return (counters.decomposed, counters.leaves), seconds
 
 
 def trees(args: argparse.Namespace) -> bool:
@@ -272,20 +267,19 @@ def trees(args: argparse.Namespace) -> bool:
         problem = FlowShopProblem(taillard_instance(name), "lb2")
         ub = problem.best_known.upper_bound
         tree = TreeOptions(BranchingRule(args.branching), bound="lb2")
-        unit = part_of(problem, tree, ub, args.bounds)
-        model = ScalarFlowShop(problem, tree)
+        unit = part_of(problem, tree, ub, args.nodes)
+        model = ScalarCore(problem, tree.branching)
         tuning = Tuning(pool_size=1 << 16)
 
         def on_core(tuning=tuning, model=model, problem=problem, tree=tree, ub=ub):
-            given = problem, tree, model, Bounding(model, 1), tuning, ub
+            given = problem, tree, Bounding(model, 1), tuning, ub
             return PoolSession(*given, threads=1, all_optima=False)
 
         # without work it is compiled
         timed(on_core(), WorkUnit.empty(problem.n_jobs), ub)
-        counts, core_s, bounding_s = timed(on_core(), unit, ub)
+        counts, core_s = timed(on_core(), unit, ub)
         exact &= counts[0] > 0
-        share = f"one core, {bounding_s / core_s:.0%} of it bounds"
-        print_row(name, args.branching, share, "", sum(counts), core_s, 1.0)
+        print_row(name, args.branching, "one core", "", sum(counts), core_s, 1.0)
         ways = [(f"{n} threads", Device("cpu", "", threads=n), max(args.pools))
                 for n in args.threads]  # fmt: skip
         ways += [("GPU", gpu, pool) for gpu in gpus[:1] for pool in args.pools]
@@ -457,7 +451,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--pools", nargs="+", type=int, default=POOLS)
     parser.add_argument("--branching", choices=("minmin", "front"), default="minmin")
     parser.add_argument(
-        "--bounds", type=int, default=1_000_000, help="two-machine bounds of a tree"
+        "--nodes", type=int, default=100_000, help="of a part of a tree"
     )
     parser.add_argument("--threads", nargs="+", type=int, default=[physical_cores()])
     parser.add_argument("--engine", choices=("cpu", "gpu", "reference"), default="cpu")

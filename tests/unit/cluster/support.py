@@ -195,7 +195,7 @@ class World:
 
 def whole_tree(spec):
     """Decomposed nodes and leaves of the tree at a fixed UB, in one session."""
-    from dpbb.engines.driver import explore_to_end
+    from dpbb.engines.base import explore_to_end
     from dpbb.tree.work_unit import WorkUnit
 
     session = ReferenceEngine().open(spec.problem, spec.tree, None, ub=spec.upper_bound)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpbb.engines import nvml
+from dpbb.engines.base import Device
 
 
 class FakeNvml:
@@ -100,3 +101,17 @@ def test_without_the_package_or_a_driver_there_is_nothing(install, module):
     assert nvml.device_count() == 0
     assert nvml.energy_j("GPU-a") is None
     assert nvml.health("GPU-a") == {}
+
+
+def test_a_meter_counts_from_its_beginning_and_is_not_asked_again_at_once(monkeypatch):
+    values = iter([100.0, 250.0, None])
+    monkeypatch.setattr(nvml, "energy_j", lambda uuid: next(values))
+    meter = nvml.EnergyMeter(Device("cuda", "GPU-a"))
+    assert meter.read() == 0  # as it was just now
+    monkeypatch.setattr(nvml, "FRESH_S", -1.0)
+    assert meter.read() == 150
+    assert meter.read() is None
+
+
+def test_a_processor_has_no_meter():
+    assert nvml.EnergyMeter(Device("cpu", "host")).read() is None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.engines.driver import explore_to_end
+from dpbb.engines.base import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation import background

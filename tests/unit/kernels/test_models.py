@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpbb import problems
-from dpbb.engines.driver import explore_to_end
+from dpbb.engines.base import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels import models
@@ -173,10 +173,26 @@ class Misspelt(NamedTuple):
         return None
 
 
-def test_a_misspelt_function_of_a_dearer_bound_is_an_error():
+class WithoutField(NamedTuple):
+    """Its field has another name."""
+
+    tighten_lane: int
+
+    def tightens(self, depth):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Misspelt(1), "has no attribute 'tightens'"),
+        (WithoutField(1), "expected a field tighten_lanes of WithoutField"),
+    ],
+)
+def test_a_misspelt_part_of_a_dearer_bound_is_an_error(model, words):
     """It would be explored without that bound: another tree."""
-    with pytest.raises(Exception, match="has no attribute 'tightens'"):
-        numba.njit(lambda model: models.tightens(model, 1))(Misspelt(1))
+    with pytest.raises(Exception, match=words):
+        numba.njit(lambda model: models.tightens(model, 1))(model)
 
 
 @pytest.mark.usefixtures("family")

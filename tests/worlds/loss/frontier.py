@@ -17,8 +17,7 @@ import numpy as np
 
 from dpbb.engines.base import Slice
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.tree.packing import Packed
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import Packed, WorkUnit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,10 +129,6 @@ class FrontierSession:
     def remaining(self) -> WorkUnit:
         """All open roots."""
         return self._roots
-
-    def current(self, most: int) -> list[Any]:
-        """Nothing is in hand."""
-        return []
 
     def use_threads(self, threads: int | None) -> None:
         """Do nothing."""

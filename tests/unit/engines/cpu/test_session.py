@@ -7,10 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from dpbb.engines.base import Device
+from dpbb.engines.base import Device, explore_to_end
 from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.engines.driver import explore_to_end
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cpu import Lb1

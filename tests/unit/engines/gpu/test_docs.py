@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dpbb.engines.gpu.kernels import KernelShape
 from dpbb.engines.gpu.memory import plan_memory
-from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import plan_intervals
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.models.lb1_cuda import Lb1

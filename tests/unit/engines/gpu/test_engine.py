@@ -7,8 +7,8 @@ import pytest
 
 from dpbb.engines import registry
 from dpbb.engines.gpu.engine import GpuEngine, _shape
+from dpbb.engines.gpu.kernels import KernelShape
 from dpbb.engines.gpu.memory import plan_memory
-from dpbb.engines.gpu.shape import KernelShape
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cuda import MAX_JOBS, MAX_MACHINES, Lb1

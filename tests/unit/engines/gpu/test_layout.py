@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import HERE
+from dpbb.engines.gpu.kernels import HERE, KernelShape
 from dpbb.engines.gpu.layout import ARENA, CONTROL, STOP_AT, Stop
-from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import INTERVALS, Stealing, head_words, level_words
 from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.kernels.nvrtc import source_digest, translation_unit

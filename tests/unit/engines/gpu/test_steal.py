@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.engines.gpu.shape import KernelShape
+from dpbb.engines.gpu.kernels import KernelShape
 from dpbb.engines.gpu.steal import (
     LEAST_PAGES,
     MEMORY_SHARE,

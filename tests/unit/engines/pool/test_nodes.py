@@ -5,14 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpbb.engines.pool.nodes import (
-    MOST_LEVELS,
-    PAGE_BYTES,
-    Batch,
-    NodePool,
-    make_children,
-)
-from dpbb.kernels.pool_models import BACK_BIT
+from dpbb.engines.pool.nodes import BACK_BIT, MOST_LEVELS, Batch, NodePool
 
 N_JOBS = 5
 
@@ -60,11 +53,9 @@ def test_prune_counts_what_it_drops_but_never_the_root():
     assert pool.all().depths.tolist() == [0]
 
 
-@pytest.mark.parametrize("page_bytes", [1, 6 * N_JOBS, PAGE_BYTES])
 @pytest.mark.parametrize("span", [3, 20, 50 * MOST_LEVELS])
-def test_nothing_is_lost(span, page_bytes, monkeypatch):
-    """Random pushes, takes and prunes against a plain list; pages of one node, too."""
-    monkeypatch.setattr("dpbb.engines.pool.nodes.PAGE_BYTES", page_bytes)
+def test_nothing_is_lost(span):
+    """Random pushes, takes and prunes against a plain list."""
     rng = np.random.default_rng(span)
     pool, there = NodePool(N_JOBS, 100, 100 + span), Counter()
     for step in range(30):
@@ -99,13 +90,9 @@ def test_children_and_their_paths():
     for _ in range(n_jobs - 1):
         digit, side = int(rng.integers(len(jobs))), bool(rng.integers(2))
         code = np.array([digit + BACK_BIT * side], np.uint16)
-        child = Batch.empty(n_jobs, 1)
-        make_children(
-            batch, np.zeros(1, np.int32), code, np.full(1, 7, np.int32), child
-        )
+        batch = batch.children(np.zeros(1, np.int32), code, np.full(1, 7, np.int32))
         job = jobs.pop(digit)
         (back if side else front).append(job)
-        batch = child
         digits.append(digit)
         assert batch.rows[0].tolist() == [*front, *jobs, *reversed(back)]
         assert (batch.front[0], batch.back[0]) == (len(front), len(back))

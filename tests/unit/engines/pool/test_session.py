@@ -91,17 +91,39 @@ def test_a_full_pool_goes_deep(monkeypatch, caplog):
     problem = shop(4, n_jobs=9, n_machines=7)
     tree = TreeOptions()
     monkeypatch.setattr(pool_session, "IN_FLIGHT", 1)
-    most, counters = {}, []
+    most, counters = {20: 0, 10**6: 0}, []
     for pool_max in (20, 10**6):
         monkeypatch.setattr(pool_session, "MOST_NODES", pool_max)
         tuning = Tuning(pool_size=8, selection=Selection.BEST)
         session = session_of(problem, tree, problem.trivial_ub, tuning)
-        counters.append(explore_to_end(session, problem.trivial_ub).counters)
+
+        def note(part, _total, pool_max=pool_max):
+            most[pool_max] = max(most[pool_max], part.open_roots)
+
+        found = explore_to_end(session, problem.trivial_ub, 0, note)
+        counters.append(found.counters)
         session.close()
-        most[pool_max] = session.statistics["most_open"]
     assert most[20] < most[10**6]
     assert all(some.closed_leaves == counters[0].closed_leaves for some in counters)
     assert "the deepest come first until there are 10" in caplog.text
+
+
+def test_batches_grow_while_they_are_soon_over(monkeypatch):
+    """And shrink where they take long, unless somebody says how large they are."""
+    problem = shop(4, n_jobs=12, n_machines=6)
+    for short, long, given, less, more in (
+        (9.0, 10.0, None, False, True),
+        (0.0, 0.0, None, True, False),
+        (9.0, 10.0, 64, False, False),
+    ):
+        monkeypatch.setattr(pool_session, "BATCH_S", (short, long))
+        tuning = Tuning(pool_size=given)
+        session = session_of(problem, TreeOptions(), 10**4, tuning)
+        first = session._size
+        for _ in range(20):
+            session.advance(problem.trivial_ub, 0)
+        assert (session._size < first, session._size > first) == (less, more)
+        session.close()
 
 
 def test_few_roots_are_left_when_few_are_wanted():

@@ -94,7 +94,7 @@ def test_a_device_that_is_missing_is_named(monkeypatch):
     def missing(device=0):
         raise EngineUnavailable("GPU: none here")
 
-    monkeypatch.setattr("dpbb.flowshop.models.pool_cuda.require_gpu", missing)
+    monkeypatch.setattr("dpbb.flowshop.bounds.batch.require_gpu", missing)
     monkeypatch.setattr("dpbb.flowshop.bounds.batch.has_gpu", lambda: False)
     with pytest.raises(EngineUnavailable, match="none here"):
         dpbb.bounds.lb2("ta001", [GOOD], 0, 0, device="gpu")

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpbb.engines import get_engine
-from dpbb.engines.base import Device
-from dpbb.engines.driver import explore_to_end
+from dpbb.engines.base import Device, explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds.cascade import Cascade, cascade_of

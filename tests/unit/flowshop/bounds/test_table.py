@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 import dpbb
 from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.engines import get_engine
-from dpbb.engines.base import Device
-from dpbb.engines.driver import explore_to_end
+from dpbb.engines.base import Device, explore_to_end
 from dpbb.errors import CheckpointError, EngineUnavailable, OptionError
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
