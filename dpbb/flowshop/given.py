@@ -6,14 +6,14 @@ of everything. A schedule of the jobs between starts from the one, and ends in t
 other; so does the root of the tree, and nothing below it knows of the given jobs.
 
 A front, however many jobs it has, acts as one job whose times are the differences of
-its vector, as that does not fall from machine to machine; a back as well. So
-heuristics, which can keep jobs at the ends of a sequence, keep one at each end.
+its vector, as that does not fall from machine to machine; a back as well. So a
+search that can keep jobs at the ends of a sequence may have one at each end.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,6 @@ from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import front_of
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import Incumbent, StartSearch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,18 +162,3 @@ class GivenEnds:
         sequence = np.arange(n_jobs)
         sequence[first : n_jobs - last] = np.asarray(permutation, np.intp) + first
         return sequence
-
-    def search_in_shop(self, search: StartSearch) -> StartSearch:
-        """Return a search for permutations of the tree as one in ``shop``."""
-        jobs = search.initial
-        return replace(
-            search,
-            initial=None if jobs is None else self.in_shop(jobs).tolist(),
-            on_improvement=lambda one: search.on_improvement(self.out_of_shop(one)),
-        )
-
-    def out_of_shop(self, found: Incumbent) -> Incumbent:
-        """Return a schedule of ``shop`` as one of the tree."""
-        first, last = self.kept
-        sequence = found.permutation[first : len(found.permutation) - last]
-        return replace(found, permutation=sequence - first)

@@ -327,11 +327,7 @@ class FlowShopProblem:
         """Return the best schedule that the start heuristics find in time."""
         from dpbb.flowshop.heuristics import first_incumbent
 
-        given = self.given
-        if not given:
-            return first_incumbent(self.instance, search)
-        found = first_incumbent(given.shop, given.search_in_shop(search), given.kept)
-        return None if found is None else given.out_of_shop(found)
+        return first_incumbent(self, search)
 
     @property
     def improving_methods(self) -> tuple[str, ...]:
@@ -344,13 +340,7 @@ class FlowShopProblem:
         """Improve a schedule, see ``dpbb.problem.ImprovesSchedules``."""
         from dpbb.flowshop.heuristics import improve_schedule
 
-        given = self.given
-        if not given:
-            return improve_schedule(self.instance, start, search)
-        start = replace(start, permutation=given.in_shop(start.permutation))
-        ours = given.search_in_shop(search)
-        found = improve_schedule(given.shop, start, ours, given.kept)
-        return given.out_of_shop(found)
+        return improve_schedule(self, start, search)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
         if self._is_plain:

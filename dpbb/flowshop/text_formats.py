@@ -9,7 +9,7 @@ another, blank lines anywhere.
 
 import logging
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +47,26 @@ def decoded(content: bytes, name: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line that is not blank: its number from 1 and its tokens with their columns."""
+def number_in(token: str, where: str) -> int:
+    """Return a whole number >= 0 from its text; ``where`` is for the message."""
+    match = _WHOLE.fullmatch(token)
+    if match is None:
+        if token.isascii() and token.isdecimal():
+            refuse(
+                where,
+                f"a time below 10**18 (all of them: {MAX_TOTAL_TIME:,})",
+                repr(token[:40]),
+            )
+        refuse(where, "a whole number >= 0", repr(token[:40]))
+    return int(match[1])
 
-    number: int
-    tokens: tuple[str, ...]
-    columns: tuple[int, ...]
+
+class Line(NamedTuple):
+    """A line that is not blank: where it is, and its tokens with their columns."""
+
+    where: str
+    tokens: list[str]
+    columns: list[int]
 
     @property
     def is_heading(self) -> bool:
@@ -67,19 +80,14 @@ class Line:
         text = " ".join(self.tokens)
         return repr(text if len(text) <= 40 else text[:37] + "...")
 
+    def place(self, index: int) -> str:
+        """Where a token is."""
+        return f"{self.where}, column {self.columns[index]}"
 
-def number_in(token: str, where: str) -> int:
-    """Return a whole number >= 0 from its text; ``where`` is for the message."""
-    match = _WHOLE.fullmatch(token)
-    if match is None:
-        if token.isascii() and token.isdecimal():
-            refuse(
-                where,
-                f"a time below 10**18 (all of them: {MAX_TOTAL_TIME:,})",
-                repr(token[:40]),
-            )
-        refuse(where, "a whole number >= 0", repr(token[:40]))
-    return int(match[1])
+    def numbers(self) -> list[int]:
+        """Return all tokens as numbers."""
+        places = map(self.place, range(len(self.tokens)))
+        return [*map(number_in, self.tokens, places)]
 
 
 def read_text(
@@ -105,36 +113,32 @@ def read_text(
     InstanceError
         With file, line, column, what was expected and what came.
     """
-    return _Reader(text, path, orientation).instances()
+    reader = _Reader(text, path, orientation)
+    if not reader.lines:
+        refuse(path, "a flow shop instance", "an empty file")
+    result = []
+    while reader.next < len(reader.lines):
+        result.append(reader.instance())
+    return result
 
 
 class _Reader:
     """Cursor over the lines of one file."""
 
     def __init__(self, text: str, path: str, orientation: Orientation | None) -> None:
-        self.path = path
         self.orientation = orientation
         self.lines = []
         for number, content in enumerate(text.splitlines(), start=1):
-            found = list(_TOKEN.finditer(content))
-            if found:
-                tokens = tuple(match[0] for match in found)
-                columns = tuple(match.start() + 1 for match in found)
-                self.lines.append(Line(number, tokens, columns))
+            if found := list(_TOKEN.finditer(content)):
+                tokens = [match[0] for match in found]
+                columns = [match.start() + 1 for match in found]
+                self.lines.append(Line(f"{path}, line {number}", tokens, columns))
         self.next = 0
 
-    def instances(self) -> list[NDArray[np.int64]]:
-        """All instances of the file."""
-        if not self.lines:
-            refuse(self.path, "a flow shop instance", "an empty file")
-        result = []
-        while self.next < len(self.lines):
-            result.append(self._instance())
-        return result
-
-    def _instance(self) -> NDArray[np.int64]:
+    def instance(self) -> NDArray[np.int64]:
+        """Return the next instance."""
         n_jobs, n_machines = self._size()
-        self._skip_heading("a heading or the first row of processing times")
+        self._skip_heading("the first row of processing times")
         if self.orientation is Orientation.JOBS_ROWS:
             return np.array(self._rows(n_jobs, n_machines))
         if self.orientation is None and self._has_pairs(n_jobs, n_machines):
@@ -143,50 +147,37 @@ class _Reader:
 
     def _size(self) -> tuple[int, int]:
         """Read ``n m``; after a heading, seed and bounds may follow."""
-        headed = self._skip_heading("a heading or the line 'n_jobs n_machines'")
+        headed = self._skip_heading("the line 'n_jobs n_machines'")
         expected = "'n_jobs n_machines'" + (" (seed, bounds)" if headed else "")
         line = self._take(expected)
         if not 2 <= len(line.tokens) <= (5 if headed else 2):
             hint = "; a table without this line can be read as .csv"
-            refuse(
-                self._where(line),
-                expected,
-                f"{line.text}{hint if self.next == 1 else ' after the last row'}",
-            )
-        n_jobs, n_machines = self._numbers(line)[:2]
-        for value, column in zip((n_jobs, n_machines), line.columns, strict=False):
+            got = hint if self.next == 1 else " after the last row"
+            refuse(line.where, expected, f"{line.text}{got}")
+        n_jobs, n_machines = line.numbers()[:2]
+        for at, value in enumerate((n_jobs, n_machines)):
             if not 1 <= value <= MAX_SIZE:
-                refuse(
-                    f"{self._where(line)}, column {column}",
-                    f"a number of jobs or machines from 1 to {MAX_SIZE:,}",
-                    str(value),
-                )
+                allowed = f"a number of jobs or machines from 1 to {MAX_SIZE:,}"
+                refuse(line.place(at), allowed, str(value))
         return n_jobs, n_machines
 
     def _skip_heading(self, expected: str) -> bool:
         """Pass over one line of words, if there is one; two in a row are refused."""
-        if self.next >= len(self.lines) or not self.lines[self.next].is_heading:
+        ahead = self.lines[self.next : self.next + 2]
+        if not ahead or not ahead[0].is_heading:
             return False
+        if len(ahead) > 1 and ahead[1].is_heading:
+            refuse(ahead[1].where, expected, f"a second heading {ahead[1].text}")
         self.next += 1
-        if self.next < len(self.lines) and self.lines[self.next].is_heading:
-            line = self.lines[self.next]
-            refuse(
-                self._where(line),
-                expected.removeprefix("a heading or "),
-                f"a second heading {line.text}",
-            )
         return True
 
     def _has_pairs(self, n_jobs: int, n_machines: int) -> bool:
         """Whether the next row is ``0 time 1 time ...``, by its length if it can be."""
-        if self.next >= len(self.lines):
-            return False
-        tokens = self.lines[self.next].tokens
+        tokens = self.lines[self.next].tokens if self.next < len(self.lines) else []
         if len(tokens) != 2 * n_machines:
             return False
-        return n_jobs != 2 * n_machines or all(
-            token == str(machine) for machine, token in enumerate(tokens[::2])
-        )
+        machines = [str(machine) for machine in range(n_machines)]
+        return n_jobs != 2 * n_machines or tokens[::2] == machines
 
     def _pairs(self, n_jobs: int, n_machines: int) -> NDArray[np.int64]:
         first = self.next
@@ -196,7 +187,7 @@ class _Reader:
             row, machine = (int(index) for index in wrong[0])
             line = self.lines[first + row]
             refuse(
-                f"{self._where(line)}, column {line.columns[2 * machine]}",
+                line.place(2 * machine),
                 f"machine {machine} (of job shops, whose routes differ, dpbb jobshop "
                 "knows more)",
                 repr(line.tokens[2 * machine]),
@@ -210,27 +201,18 @@ class _Reader:
             expected = f"row {row + 1} of {count} with {width} values"
             line = self._take(expected)
             if line.is_heading:
-                refuse(self._where(line), expected, f"a heading {line.text}")
+                refuse(line.where, expected, f"a heading {line.text}")
             if len(line.tokens) != width:
                 hint = ""
                 if row == 0 and self.orientation is None and len(line.tokens) == count:
                     hint = "; for one row per job say orientation='jobs_rows'"
-                refuse(self._where(line), expected, f"{len(line.tokens)} values{hint}")
-            rows.append(self._numbers(line))
+                refuse(line.where, expected, f"{len(line.tokens)} values{hint}")
+            rows.append(line.numbers())
         return rows
-
-    def _numbers(self, line: Line) -> list[int]:
-        return [
-            number_in(token, f"{self._where(line)}, column {column}")
-            for token, column in zip(line.tokens, line.columns, strict=True)
-        ]
 
     def _take(self, expected: str) -> Line:
         if self.next >= len(self.lines):
-            last = self.lines[-1].number
-            refuse(f"{self.path}, after line {last}", expected, "the end of the file")
+            path, _, last = self.lines[-1].where.rpartition(", line ")
+            refuse(f"{path}, after line {last}", expected, "the end of the file")
         self.next += 1
         return self.lines[self.next - 1]
-
-    def _where(self, line: Line) -> str:
-        return f"{self.path}, line {line.number}"

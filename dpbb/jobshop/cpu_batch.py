@@ -27,8 +27,6 @@ PARTS_PER_THREAD = 4
 LEAST_PART = 64
 """Solutions that are worth a part of their own."""
 
-_NO_VISITS = np.empty((0, 0), np.int64)
-
 
 class Tables(NamedTuple):
     """An instance as arrays that compiled code reads.
@@ -85,23 +83,29 @@ def costs(
     tables = Tables.of(instance)
     n_solutions = len(solutions)
     result = np.empty(n_solutions, np.int64)
-    run, visits = _sequences, _NO_VISITS
-    if encoding is Encoding.MACHINE_ORDERS:
-        run, visits = _orders, _visits_of(instance)
+    run = _sequences if encoding is Encoding.SEQUENCE else _orders
     number = criterion.number
 
     def part(begin: int, end: int) -> None:
-        run(solutions[begin:end], tables, visits, number, result[begin:end])
+        run(solutions[begin:end], tables, number, result[begin:end])
 
     n_threads = thread_count(threads)
     size = max(LEAST_PART, -(-n_solutions // (PARTS_PER_THREAD * n_threads)))
     in_parts(part, n_solutions, size, n_threads)
+    stuck = np.flatnonzero(result == CYCLIC)
+    if stuck.size:
+        result[stuck[_are_none(instance, solutions[stuck])]] = INVALID
     return result
 
 
-@functools.lru_cache(maxsize=16)
-def _visits_of(instance: JobShopInstance) -> NDArray[np.int64]:
-    return instance.visits
+def _are_none(instance: JobShopInstance, orders: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether a machine has other jobs than those that visit it, for each solution."""
+    wrong = np.zeros(len(orders), bool)
+    for machine, length in enumerate(instance.machine_lengths.tolist()):
+        jobs = instance.jobs[instance.machines == machine]
+        found = np.sort(orders[:, machine, :length], axis=1)
+        wrong |= (found != jobs).any(axis=1)
+    return wrong
 
 
 @helper
@@ -115,9 +119,7 @@ def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
 
 
 @compiled
-def _sequences(
-    solutions: Any, tables: Tables, visits: Any, criterion: int, result: Any
-) -> None:
+def _sequences(solutions: Any, tables: Tables, criterion: int, result: Any) -> None:
     """Sweep sequences in their own order: it is a topological one."""
     first, entries, lengths, dates = tables
     # 64 bits everywhere: mixed widths cost a third of the speed
@@ -160,10 +162,11 @@ def _sequences(
 
 
 @compiled
-def _orders(
-    solutions: Any, tables: Tables, visits: Any, criterion: int, result: Any
-) -> None:
-    """Run machines as far as their next jobs have come, with a stack of machines."""
+def _orders(solutions: Any, tables: Tables, criterion: int, result: Any) -> None:
+    """Run machines as far as their next jobs have come, with a stack of machines.
+
+    What is no solution is taken for a cycle.
+    """
     first, entries, lengths, dates = tables
     n_jobs, n_machines = len(first) - 1, len(lengths)
     j: Any
@@ -174,7 +177,6 @@ def _orders(
     places = np.empty(n_machines, np.int64)
     # every machine stands there once at the start, and once for its next job
     stack = np.empty(2 * n_machines, np.int64)
-    counts = np.empty(n_jobs, np.int64)
     for b in range(len(solutions)):
         for j in range(n_jobs):
             ends[j] = dates[0, j]
@@ -216,15 +218,6 @@ def _orders(
                         top += 1
         if done < n_operations:
             result[b] = CYCLIC
-            for k in range(n_machines):
-                for j in range(n_jobs):
-                    counts[j] = visits[k, j]
-                for t in range(lengths[k]):
-                    j = np.int64(solutions[b, k, t])
-                    if j < 0 or j >= n_jobs or counts[j] == 0:
-                        result[b] = INVALID
-                        break
-                    counts[j] -= 1
             continue
         cost: Any = np.int64(0)
         for j in range(n_jobs):

@@ -7,7 +7,7 @@ Input that is on the device already, a CuPy array or anything with
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class Layout:
         slots = job_words + self._instance.n_machines + 1 + 9
         return self._table_bytes + 4 * warps * LANES * slots
 
-    def order_bytes(self, warps: int, width: int) -> int:
+    def order_bytes(self, width: int, warps: int) -> int:
         """Shared memory of a block of ``evaluate_orders``."""
         job_words = -(-(self._instance.n_jobs + 1) * (1 + self.wide) // 2) * 2
         words = job_words + (self._instance.n_machines * width + 1) // 2
@@ -125,7 +125,7 @@ class GpuBatch:
             self._entries = put(self._layout.entries())
             self._starts = put(self._layout.starts())
             self._finals = put(finals.astype(np.uint32))
-            self._due, self._weight = put(due), put(instance.weight)
+            self._dates = put(due), put(instance.weight)
             self._lengths = put(instance.machine_lengths.astype(np.int32))
             self._visits = put(instance.visits.astype(np.int32))
             attributes = self._cupy.cuda.Device(device).attributes
@@ -143,14 +143,10 @@ class GpuBatch:
         id_bytes = ID_BYTES[str(sequences.dtype)]
         row_bytes = self._instance.n_operations * id_bytes
         aligned = row_bytes % 4 == 0 and int(sequences.data.ptr) % 4 == 0
-        layout = self._layout
-        kernel, warps, shared = self._kernel(
-            "sequences",
-            {"ID_BYTES": id_bytes, "UNIT": 4 if aligned else id_bytes},
-            layout.sequence_bytes,
-        )
-        arrays = (self._entries, self._starts, self._finals, self._due, self._weight)
-        return self._launch((kernel, warps, shared, LANES), (sequences, *arrays))
+        forms = {"ID_BYTES": id_bytes, "UNIT": 4 if aligned else id_bytes}
+        tables = self._entries, self._starts, self._finals
+        needed = self._layout.sequence_bytes
+        return self._run("sequences", forms, needed, LANES, sequences, *tables)
 
     def orders(self, orders: Any) -> Any:
         """Return the costs of machine orders, shape (b,), on the device.
@@ -161,63 +157,62 @@ class GpuBatch:
         """
         if int(orders.data.ptr) % 4:  # the kernel reads two at a time
             orders = orders.copy()
-        width = int(orders.shape[2])
-        layout = self._layout
-        kernel, warps, shared = self._kernel(
-            "orders",
-            {"WIDTH": width, "GROUP": layout.group},
-            lambda warps: layout.order_bytes(warps, width),
-        )
-        arrays = (self._entries, self._starts, self._lengths, self._visits)
-        return self._launch(
-            (kernel, warps, shared, LANES // layout.group),
-            (orders, *arrays, self._due, self._weight),
-        )
+        width, group = int(orders.shape[2]), self._layout.group
+        forms = {"WIDTH": width, "GROUP": group}
+        tables = self._entries, self._starts, self._lengths, self._visits
+        needed = functools.partial(self._layout.order_bytes, width)
+        return self._run("orders", forms, needed, LANES // group, orders, *tables)
 
-    def _launch(
-        self, kernel: tuple[Any, int, int, int], arguments: tuple[Any, ...]
+    def _run(
+        self,
+        name: str,
+        forms: dict[str, int],
+        shared_bytes: Callable[[int], int],
+        per_warp: int,
+        solutions: Any,
+        *tables: Any,
     ) -> Any:
-        """Launch a kernel for all solutions, which are the first argument."""
-        function, warps, shared, per_warp = kernel
-        count = len(arguments[0])
+        """Launch a kernel for all solutions.
+
+        ``forms``: more macros; ``shared_bytes``: shared memory of a block of so many
+        warps; ``per_warp``: solutions of a warp.
+        """
+        key = (name, *forms.items())
+        if key not in self._kernels:
+            self._kernels[key] = self._compiled(name, forms, shared_bytes)
+        function, warps, shared = self._kernels[key]
+        count = len(solutions)
         with self._cupy.cuda.Device(self._device):
             result = self._cupy.empty((count,), np.int64)
             if count:
                 blocks = -(-count // (warps * per_warp))
                 fit = max(1, min(32, 2 * self._most_shared // max(1, shared)))
-                grid = (min(blocks, fit * self._n_multiprocessors),)
                 function(
-                    grid,
+                    (min(blocks, fit * self._n_multiprocessors),),
                     (warps * LANES,),
-                    (*arguments, result, np.int64(count)),
+                    (solutions, *tables, *self._dates, result, np.int64(count)),
                     shared_mem=shared,
                 )
         return result
 
-    def _kernel(
-        self,
-        name: str,
-        more: Mapping[str, int],
-        shared_bytes: Any,  # a function of the number of warps
+    def _compiled(
+        self, name: str, forms: dict[str, int], shared_bytes: Callable[[int], int]
     ) -> tuple[Any, int, int]:
         """Return a kernel, the warps of its blocks and their shared memory."""
-        key = (name, *more.items())
-        if key not in self._kernels:
-            sizes = range(WARPS, 0, -1)
-            fits = [w for w in sizes if shared_bytes(w) <= self._most_shared]
-            if not fits:
-                raise OptionError(
-                    "device: expected cpu for so many jobs and machines: they need "
-                    f"{shared_bytes(1) / 1024:.0f} KiB of shared memory, and the GPU "
-                    f"has {self._most_shared / 1024:.0f}"
-                )
-            warps, shared = fits[0], shared_bytes(fits[0])
-            defines = {**self._layout.defines, **more}
-            defines |= {"CRITERION": self._criterion, "WARPS": warps}
-            module = load_module([HERE / f"{name}.cu"], defines, self._device)
-            with self._cupy.cuda.Device(self._device):
-                kernel = module.get_function(f"evaluate_{name}")
-                kernel.max_dynamic_shared_size_bytes = shared
-                kernel.preferred_shared_memory_carveout = 100  # per cent of the cache
-            self._kernels[key] = kernel, warps, shared
-        return self._kernels[key]
+        sizes = range(WARPS, 0, -1)
+        fits = [warps for warps in sizes if shared_bytes(warps) <= self._most_shared]
+        if not fits:
+            raise OptionError(
+                "device: expected cpu for so many jobs and machines: they need "
+                f"{shared_bytes(1) / 1024:.0f} KiB of shared memory, and the GPU "
+                f"has {self._most_shared / 1024:.0f}"
+            )
+        warps, shared = fits[0], shared_bytes(fits[0])
+        defines = {**self._layout.defines, **forms}
+        defines |= {"CRITERION": self._criterion, "WARPS": warps}
+        module = load_module([HERE / f"{name}.cu"], defines, self._device)
+        with self._cupy.cuda.Device(self._device):
+            kernel = module.get_function(f"evaluate_{name}")
+            kernel.max_dynamic_shared_size_bytes = shared
+            kernel.preferred_shared_memory_carveout = 100  # per cent of the cache
+        return kernel, warps, shared

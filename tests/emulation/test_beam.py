@@ -23,9 +23,9 @@ def test_the_nodes_are_those_of_the_cpu(emulated, name):
         assert len({one.moves.shape for one in outcomes}) > 2
 
 
-def test_the_nodes_below_a_root_are_those_of_the_cpu(emulated):
-    for kept in (((3, 1), (0, 4)), ((), (2,)), ((5,), ())):
-        same_runs(beam_gpu.GpuLevels, SMALL, (2, 30), kept)
+def test_the_nodes_between_given_ends_are_those_of_the_cpu(emulated):
+    for ends in (((3, 1), (0, 4)), ((), (2,)), ((5,), ())):
+        same_runs(beam_gpu.GpuLevels, SMALL, (2, 30), ends)
 
 
 def test_launches_in_pieces_change_nothing(emulated, monkeypatch):
@@ -34,7 +34,7 @@ def test_launches_in_pieces_change_nothing(emulated, monkeypatch):
 
 
 def test_an_uncut_beam_proves_the_optimum(emulated):
-    search = Search(SMALL, 0)
+    search = Search(FlowShopProblem(SMALL), 0)
     start = neh(search)
     found, other = beam_gpu.beam(search, start), beam(search, start)
     assert found.proved
@@ -53,7 +53,7 @@ def test_memory_limits_the_width(emulated, monkeypatch):
         return run(levels, width, *arguments)
 
     monkeypatch.setattr(beam_gpu.GpuLevels, "run", noted)
-    search = Search(SMALL, 0)
+    search = Search(FlowShopProblem(SMALL), 0)
     beam_gpu.beam(search, neh(search))
     assert 1 <= max(widths) < 32
 
@@ -67,8 +67,7 @@ def test_exhausted_targets_are_lower_bounds(emulated):
         times[1] = times[0]
         best, _ = oracle.best_orders(times.tolist())
         problem = FlowShopProblem(FlowShopInstance("tiny", times))
-        nothing = np.zeros(0, np.uint16)
-        levels = beam_gpu.GpuLevels(problem, nothing, problem.trivial_ub)
+        levels = beam_gpu.GpuLevels(problem, problem.trivial_ub)
         for target in {1, max(best, 1), best + 1, problem.trivial_ub}:
             for width in (1, 4, 20):
                 run = levels.run(width, target, Guide.WALPHA, 1, lambda: False)
@@ -85,7 +84,7 @@ def test_no_memory_ends_the_search_without_a_proof(emulated, monkeypatch):
     def full(*how):
         raise cupy.cuda.memory.OutOfMemoryError
 
-    search = Search(SMALL, 0)
+    search = Search(FlowShopProblem(SMALL), 0)
     start = neh(search)
     begin = beam_gpu.GpuLevels._begin
 

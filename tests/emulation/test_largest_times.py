@@ -8,10 +8,10 @@ from dpbb.flowshop import FlowShopInstance
 from dpbb.kernels.cuda_pairs import WIDE_LIMIT
 from dpbb.options import LB1, TreeOptions, Tuning
 from tests.emulation.test_pool import check
-from tests.emulation.test_tabu import same_on_both
 from tests.largest import WHERE, largest, shops
 from tests.oracle import TinyFlowShop
 from tests.parity.subject import shop_of
+from tests.parity.tabu import same_on_both
 
 pytestmark = pytest.mark.timeout(600)
 

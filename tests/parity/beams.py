@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics.beam import Guide, moves_of
+from dpbb.flowshop.heuristics.beam import Guide
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 
 
@@ -14,13 +14,11 @@ def shop(n_jobs, n_machines, longest=99, seed=0):
     return FlowShopInstance("random", times)
 
 
-def same_runs(gpu_levels, instance, widths, kept=((), ())):
+def same_runs(gpu_levels, instance, widths, ends=((), ())):
     """Run both by the same upper bounds; return the outcomes."""
-    problem = FlowShopProblem(instance)
-    moves = moves_of(*(np.array(side, np.intp) for side in kept))
+    problem = FlowShopProblem(instance, "lb1", *ends)
     ub = problem.trivial_ub
-    cpu = CpuLevels(problem, moves, ub)
-    gpu = gpu_levels(problem, moves, ub)
+    cpu, gpu = CpuLevels(problem, ub), gpu_levels(problem, ub)
     outcomes = []
     for width in widths:
         for guide in (Guide.WALPHA, Guide.GAP):

@@ -35,12 +35,10 @@ from dpbb.flowshop.heuristics.insertion_lanes import Room, local_search, narrowe
 from dpbb.flowshop.heuristics.search import (
     Search,
     improve,
-    machine_times,
     random_state,
     tiny_searches,
     wait_for,
 )
-from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
@@ -93,9 +91,8 @@ class Outcome(NamedTuple):
         The best nodes of the deepest level, best first: how they came about, a job
         each, plus ``BACK``.
     uncut
-        No node below the upper bound was ever dropped: so no schedule that is better
-        than the best of ``moves`` begins and ends as the root does; none at all if
-        they are not complete.
+        No node below the upper bound was ever dropped: so no schedule is better than
+        the best of ``moves``; there is none at all if they are not complete.
     nodes
         Nodes expanded.
     value
@@ -111,11 +108,6 @@ class Outcome(NamedTuple):
 class Levels:
     """Beams of one problem on one kind of device, which has the steps.
 
-    Parameters
-    ----------
-    kept
-        Moves that all nodes begin with.
-
     Attributes
     ----------
     narrowest, widest
@@ -126,10 +118,8 @@ class Levels:
     narrowest: int
     widest: int
 
-    def __init__(self, problem: FlowShopProblem, kept: NDArray[np.uint16]) -> None:
-        self._kept = kept
+    def __init__(self, problem: FlowShopProblem) -> None:
         self._n_jobs = problem.n_jobs
-        self._n_levels = problem.n_jobs - len(kept)
 
     def run(
         self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
@@ -145,7 +135,7 @@ class Levels:
             logger.info("no memory for a beam of %d nodes", width)
             return None
         nodes, expanded, uncut, depth = 1, 0, True, 0
-        for r in range(self._n_levels, 0, -1):
+        for r in range(self._n_jobs, 0, -1):
             last = r == 1
             alive = self._expand(nodes, r, ub, Guide.BOUND if last else guide, over)
             if alive is None:
@@ -162,7 +152,7 @@ class Levels:
             depth += 1
         keys = self._keys_taken(nodes if depth else 0)
         best = best_of(keys, rows)
-        whole = depth == self._n_levels and len(best) > 0
+        whole = depth == self._n_jobs and len(best) > 0
         value = int(keys[best[0]]) if whole else None
         return Outcome(self._trace(depth, best), uncut, expanded, value)
 
@@ -193,13 +183,6 @@ class Levels:
         raise NotImplementedError
 
 
-def moves_of(
-    prefix: NDArray[np.integer[Any]], suffix: NDArray[np.integer[Any]]
-) -> NDArray[np.uint16]:
-    """Return the moves to the node that begins and ends with these jobs."""
-    return np.concatenate([prefix, suffix[::-1] + BACK]).astype(np.uint16)
-
-
 def best_of(keys: NDArray[np.int32], rows: int) -> NDArray[np.intp]:
     """Where the least keys are, least first; of equal ones the first come first."""
     least = np.arange(len(keys))
@@ -211,21 +194,15 @@ def best_of(keys: NDArray[np.int32], rows: int) -> NDArray[np.intp]:
 
 
 def widen(
-    search: Search,
-    incumbent: Incumbent,
-    levels_of: Callable[[FlowShopProblem, NDArray[np.uint16]], Levels],
+    search: Search, incumbent: Incumbent, levels_of: Callable[[], Levels]
 ) -> Incumbent:
     """Improve an incumbent by beams of doubled width, whatever their device."""
-    problem = FlowShopProblem(search.instance)
-    first, last = search.kept
-    order = np.asarray(incumbent.permutation, np.intp)
-    kept = moves_of(order[:first], order[len(order) - last :])
-    if incumbent.proved or len(kept) == len(order):
+    if incumbent.proved:
         return incumbent
-    runs = _Runs(search, incumbent, levels_of(problem, kept))
+    runs = _Runs(search, incumbent, levels_of())
     width = min(runs.levels.narrowest, runs.levels.widest)
     while width <= runs.levels.widest and not runs.over:
-        if search.instance.n_machines <= GAP_MACHINES:
+        if search.problem.n_machines <= GAP_MACHINES:
             runs.run(width, runs.incumbent.value, Guide.GAP)
         depth = runs.depth
         while not runs.over:
@@ -237,16 +214,16 @@ def widen(
             else:
                 depth //= 4
         width *= 2
-    if first or last or runs.lower_bound < runs.incumbent.value:
+    if runs.lower_bound < runs.incumbent.value:
         return runs.incumbent
     return replace(runs.incumbent, proved=True)
 
 
 def load_polish(search: Search, start: Incumbent) -> None:
     """Load or compile what polishes nodes, so that it takes no time from a search."""
-    lane, _ = narrowest(machine_times(search), start.value, POLISHED_OUT)
+    lane, _ = narrowest(search.problem, start.value, POLISHED_OUT)
     for tiny in tiny_searches((lane,)):
-        Polish(*tiny)(np.zeros((1, 0), np.uint16))
+        Polish(tiny[0], tiny[1].value)(np.zeros((1, 0), np.uint16))
 
 
 class _Runs:
@@ -259,12 +236,12 @@ class _Runs:
         better one on, targets are so near that beams find less (measured at 100x20 and
         200x20).
     lower_bound
-        No schedule that begins and ends as the root does is below.
+        No schedule is below.
     """
 
     def __init__(self, search: Search, incumbent: Incumbent, levels: Levels) -> None:
         self._search = search
-        self._polish = Polish(search, incumbent)
+        self._polish = Polish(search, incumbent.value)
         self._ended = False
         self._count = 0
         self.levels = levels
@@ -300,7 +277,7 @@ class _Runs:
         before = self.incumbent.value
         found = self._polish(run.moves, alone=run.uncut)
         if run.value is not None:
-            value = makespan(self._search.instance.times, found[0])
+            value = self._search.problem.evaluate(found[0])
             if value != run.value:
                 raise InvariantError(
                     f"beam: the bound of a complete schedule is {run.value}, its "
@@ -310,7 +287,7 @@ class _Runs:
             self.incumbent = improve(self._search, self.incumbent, one, "beam")
         if run.uncut:
             self.lower_bound = target if run.value is None else run.value
-            if self.incumbent.value < self.lower_bound and not any(self._search.kept):
+            if self.incumbent.value < self.lower_bound:
                 raise InvariantError(
                     f"beam: no schedule is below {self.lower_bound}, but there is one "
                     f"of {self.incumbent.value}"
@@ -326,24 +303,22 @@ class _Runs:
 class Desk(threading.local):
     """Where a thread searches locally."""
 
-    def __init__(self, times: NDArray[np.int32], dtype: DTypeLike) -> None:
-        self.room = Room.of(times, dtype)
+    def __init__(self, problem: FlowShopProblem, dtype: DTypeLike) -> None:
+        self.room = Room.of(problem, dtype)
 
 
 class Polish:
-    """Completes nodes of a beam and searches locally from them."""
+    """Completes nodes of a beam and searches locally from them.
 
-    def __init__(self, search: Search, incumbent: Incumbent) -> None:
-        self._search = search
-        n_jobs = search.instance.n_jobs
-        first, last = search.kept
-        order = np.asarray(incumbent.permutation, np.int64)
-        self._prefix, self._suffix = order[:first], order[n_jobs - last :]
-        self._by_work = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
-        times = machine_times(search)
-        dtype, self._limit = narrowest(times, incumbent.value, POLISHED_OUT)
+    ``value``: makespan of a schedule; much longer ones are not gone on from.
+    """
+
+    def __init__(self, search: Search, value: int) -> None:
+        self._search, problem = search, search.problem
+        self._by_work = np.argsort(-problem.times.sum(axis=1), kind="stable")
+        dtype, self._limit = narrowest(problem, value, POLISHED_OUT)
         self._lane = dtype(0)
-        self._desk = Desk(times, dtype)
+        self._desk = Desk(problem, dtype)
         self._runs = 0
 
     def __call__(
@@ -361,7 +336,7 @@ class Polish:
         starts = [self.sequence(row) for row in moves]
         n_jobs = len(self._by_work)
         found = [start for start in starts[:1] if len(start) == n_jobs]
-        if alone or n_jobs - sum(self._search.kept) < 2:
+        if alone or n_jobs < 2:
             return found
         stop = np.zeros(1, np.int64)
         self._runs += 1
@@ -370,10 +345,8 @@ class Polish:
             rest = self._by_work[~np.isin(self._by_work, start)]
             sequence = np.concatenate([start, rest, [0]])
             rng = random_state(self._search.seed, self._runs << 16 | index)
-            first, last = len(self._prefix), len(self._suffix)
-            kept = first, last, self._limit
             own = addresses(self._desk.room), self._lane
-            done = complete(*own, sequence, len(start), *kept, rng, stop)
+            done = complete(*own, sequence, len(start), self._limit, rng, stop)
             return sequence[:-1] if done else None
 
         with ThreadPoolExecutor(self._search.threads, "dpbb-polish") as pool:
@@ -385,9 +358,7 @@ class Polish:
         """Return the jobs of a node in the order of the schedule, with a gap."""
         jobs = (moves % BACK).astype(np.int64)
         back = moves >= BACK
-        return np.concatenate(
-            [self._prefix, jobs[~back], jobs[back][::-1], self._suffix]
-        )
+        return np.concatenate([jobs[~back], jobs[back][::-1]])
 
 
 @entry
@@ -396,8 +367,6 @@ def complete(
     lane: np.signedinteger[Any],
     sequence: NDArray[np.int64],
     length: int,
-    kept_first: int,
-    kept_last: int,
     limit: int,
     rng: NDArray[np.uint64],
     stop: NDArray[np.int64],
@@ -410,20 +379,16 @@ def complete(
         Room with addresses, and any integer of its element type.
     sequence : ndarray of int64, shape (n_jobs + 1,)
         The jobs that are in, and then the others, in the order of insertion.
-    kept_first, kept_last
-        How many jobs at the ends stay there.
     limit
         With a makespan above this nothing is done.
     """
     room = pointers(room_in, lane)
     jobs, state, flag = pointer_of(sequence), pointer_of(rng), pointer_of(stop)
-    first = int64(kept_first)
+    for group in range(room.n_groups):  # whatever this thread has searched before
+        room.order[group] = group
     for at in range(length, room.n_jobs):
-        job = int64(jobs[at])
-        last = int64(at - kept_last)
-        value = put(room, jobs, int64(at), first, last, job, int64(-1), state)
+        value = put(room, jobs, int64(at), int64(jobs[at]), int64(-1), state)
         if value > limit or stop[0]:
             return False
-    last = int64(room.n_jobs - kept_last)
-    local_search(room, jobs, int64(room.n_jobs), first, last, state, flag)
+    local_search(room, jobs, int64(room.n_jobs), state, flag)
     return True

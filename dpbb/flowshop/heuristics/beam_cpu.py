@@ -352,15 +352,14 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
 
     Ends at a limit (``search.iterations``: runs), with a proof, or when memory does not
     allow a wider beam. The incumbent is ``proved`` if a beam below its makespan was
-    never cut. With ``search.kept`` jobs kept at the ends of ``start``, the beams begin
-    with these, and prove nothing.
+    never cut.
     """
     incumbent = neh(search) if start is None else start
     with ThreadPoolExecutor(search.threads, "dpbb-beam") as pool:
 
-        def levels(problem: FlowShopProblem, kept: NDArray[np.uint16]) -> CpuLevels:
+        def levels() -> CpuLevels:
             spread = pool if search.threads > 1 else None
-            return CpuLevels(problem, kept, incumbent.value, spread)
+            return CpuLevels(search.problem, incumbent.value, spread)
 
         return widen(search, incumbent, levels)
 
@@ -368,7 +367,7 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
 def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
     load_polish(search, start)
-    lane = Lb1.narrowest_dtype(FlowShopProblem(search.instance), start.value)
+    lane = Lb1.narrowest_dtype(search.problem, start.value)
     for tiny in tiny_searches((lane,)):
         beam(*tiny)
 
@@ -393,13 +392,9 @@ class CpuLevels(Levels):
     """
 
     def __init__(
-        self,
-        problem: FlowShopProblem,
-        kept: NDArray[np.uint16],
-        ub: int,
-        pool: ThreadPoolExecutor | None = None,
+        self, problem: FlowShopProblem, ub: int, pool: ThreadPoolExecutor | None = None
     ) -> None:
-        super().__init__(problem, kept)
+        super().__init__(problem)
         dtype = Lb1.narrowest_dtype(problem, ub)
         self._lane = dtype(0)
         self._model = Lb1.of(problem, None, dtype)
@@ -407,22 +402,18 @@ class CpuLevels(Levels):
         self._pool = pool
         self._desk = Desk(self._model)
         self._first = Level.root(self._model)
-        for move in kept:
-            below = Level.empty(self._model, 1)
-            self._fill(below, self._first, np.zeros(1, np.int32), np.array([move]))
-            self._first = below
         node_bytes = 2 * sum(part.nbytes for part in self._first)
-        node_bytes += 10 * self._n_levels + 16
+        node_bytes += 10 * self._n_jobs + 16
         self.narrowest = 1
         self.widest = 1 << max(1, MEMORY // node_bytes).bit_length() - 1
 
     def _begin(self, width: int) -> None:
         self._level, self._spare = self._first, []  # before there is more
         self._spare = [Level.empty(self._model, width) for _ in range(2)]
-        self._keys = np.empty(width * self._n_levels, np.int32)
+        self._keys = np.empty(width * self._n_jobs, np.int32)
         self._sides = np.empty(width, np.uint8)
-        self._parents = np.empty((self._n_levels, width), np.int32)
-        self._moves = np.empty((self._n_levels, width), np.uint16)
+        self._parents = np.empty((self._n_jobs, width), np.int32)
+        self._moves = np.empty((self._n_jobs, width), np.uint16)
         self._taken = np.empty(width, np.int32)
 
     def _expand(

@@ -1,6 +1,7 @@
 """Beam search on a GPU: levels of a million nodes and more; the kernels say how."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from dpbb.flowshop.models.lb1_cuda import Lb1, quads
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import words_per_pair
 from dpbb.kernels.nvrtc import load_module, require_gpu
-from dpbb.options import LB1
 from dpbb.problem import Incumbent
 
 __all__ = ["GpuLevels", "beam", "load"]
@@ -66,11 +66,8 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     cupy.cuda.runtime.setDevice(DEVICE)  # a new thread has no context yet
     with cupy.cuda.Device(DEVICE), cupy.cuda.Stream(non_blocking=True) as stream:
         try:
-            return widen(
-                search,
-                incumbent,
-                lambda problem, kept: GpuLevels(problem, kept, incumbent.value),
-            )
+            levels = partial(GpuLevels, search.problem, incumbent.value)
+            return widen(search, incumbent, levels)
         finally:
             stream.synchronize()
             cupy.get_default_memory_pool().free_all_blocks()
@@ -84,14 +81,12 @@ class GpuLevels(Levels):
     EngineUnavailable: the kernels do not compile, or the values are too large for them.
     """
 
-    def __init__(
-        self, problem: FlowShopProblem, kept: NDArray[np.uint16], ub: int
-    ) -> None:
+    def __init__(self, problem: FlowShopProblem, ub: int) -> None:
         import cupy
 
-        super().__init__(problem, kept)
+        super().__init__(problem)
         self._cupy = cupy
-        self._model = model = Lb1.of(problem.with_bound(LB1), ub)
+        self._model = model = Lb1.of(problem, ub)
         set_words = -(-model.n_jobs // 32)
         set_at = quads(model.state_words) + model.row_words
         self.record_words = quads(set_at + set_words + 3)
@@ -122,11 +117,6 @@ class GpuLevels(Levels):
         all_jobs = np.packbits(np.ones(model.n_jobs, np.uint8), bitorder="little")
         record[set_at:].view(np.uint8)[: len(all_jobs)] = all_jobs
         self._first = cupy.asarray(record)
-        for move in kept:
-            below = cupy.zeros(self.record_words, np.uint32)
-            taken = cupy.zeros(1, np.uint32), cupy.asarray(np.array([move], np.uint16))
-            self._fill(below, self._first, *taken, 1)
-            self._first = below
         free, _ = cupy.cuda.runtime.memGetInfo()
         free += cupy.get_default_memory_pool().free_bytes()
         fitting = int(MEMORY_SHARE * free) // self.node_bytes
@@ -137,10 +127,10 @@ class GpuLevels(Levels):
     @property
     def node_bytes(self) -> int:
         """Device memory that a unit of width takes."""
-        return 2 * 4 * self.record_words + 10 * self._n_levels + 16
+        return 2 * 4 * self.record_words + 10 * self._n_jobs + 16
 
     def _begin(self, width: int) -> None:
-        empty, n_levels = self._cupy.empty, self._n_levels
+        empty, n_jobs = self._cupy.empty, self._n_jobs
         self._width, self._level = width, self._first
         self._spare: Any = None  # freed before there is more
         self._keys: Any = None
@@ -150,11 +140,11 @@ class GpuLevels(Levels):
             self._spare = [
                 empty(width * self.record_words, np.uint32) for _ in range(2)
             ]
-            self._keys = empty(width * n_levels, np.int32)
+            self._keys = empty(width * n_jobs, np.int32)
             self._sides = empty(width, np.uint8)
             self._totals = empty(2 * -(-width // CHUNK), np.uint32)
-            self._parents = empty(width * n_levels, np.uint32)
-            self._moves = empty(width * n_levels, np.uint16)
+            self._parents = empty(width * n_jobs, np.uint32)
+            self._moves = empty(width * n_jobs, np.uint16)
             self._taken = empty(width, np.int32)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise MemoryError from error

@@ -33,7 +33,6 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import (
     Search,
     improve,
-    machine_times,
     random_state,
     tiny_searches,
     wait_for,
@@ -82,8 +81,6 @@ class Chain(NamedTuple):
         No schedule with a longer makespan is gone on from.
     target
         A schedule of this makespan ends the chain.
-    first, last
-        The first and last slot that jobs are moved to.
     moves : Moves
         What it does; the temperature in time units.
     current, best, trial : ndarray of int64, shape (n_jobs + 1,)
@@ -101,8 +98,6 @@ class Chain(NamedTuple):
     room: Room
     limit: int
     target: int
-    first: int
-    last: int
     moves: Moves
     current: Ints
     best: Ints
@@ -122,18 +117,15 @@ class Chain(NamedTuple):
         stop: NDArray[np.int64],
     ) -> Chain:
         """Return a chain at an incumbent, with a pseudo-random stream of its own."""
-        times = machine_times(search)
-        n_jobs = search.instance.n_jobs
-        dtype, limit = narrowest(times, incumbent.value, moves.removed)
-        temperature = moves.temperature * float(times.mean()) / 10
+        problem, n_jobs = search.problem, search.problem.n_jobs
+        dtype, limit = narrowest(problem, incumbent.value, moves.removed)
+        temperature = moves.temperature * float(problem.times.mean()) / 10
         sequence = np.zeros(n_jobs + 1, np.int64)
         sequence[:n_jobs] = incumbent.permutation
         return cls(
-            Room.of(times, dtype),
+            Room.of(problem, dtype),
             limit,
             search.lower_bound,
-            search.kept[0],
-            n_jobs - search.kept[1],
             moves._replace(temperature=max(temperature, 1e-9)),
             sequence,
             sequence.copy(),
@@ -200,14 +192,12 @@ def run_chains(
     search
         Its iterations count for every chain.
     start
-        The chains start here; of it the kept jobs stay.
+        The chains start here.
     """
     incumbent = neh(search) if start is None else start
-    free = search.instance.n_jobs - sum(search.kept)
-    if free <= moves.removed:
-        moves = moves._replace(removed=max(free - 1, 0))
-    size = search.instance.n_jobs * free * search.instance.n_machines
-    each = max(1, ROUND_OPERATIONS // max(size, 1))
+    n_jobs, n_machines = search.problem.times.shape
+    moves = moves._replace(removed=min(moves.removed, n_jobs - 1))
+    each = max(1, ROUND_OPERATIONS // (n_jobs**2 * n_machines))
     left = search.iterations
     stop = np.zeros(1, np.int64)
     chains = [
@@ -238,8 +228,8 @@ def run_chains(
 
 def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
-    times = machine_times(search)
-    lanes = [narrowest(times, start.value, out)[0] for out in (0, MOST_REMOVED)]
+    value, outs = start.value, (0, MOST_REMOVED)
+    lanes = [narrowest(search.problem, value, out)[0] for out in outs]
     for tiny, schedule in tiny_searches(lanes):
         chain = Chain.start(tiny, schedule, Moves(JOBS, 2), 0, np.zeros(1, np.int64))
         _advance(chain, 1)
@@ -274,7 +264,7 @@ def iterate(chain_in: Chain, lane: np.signedinteger[Any], iterations: int) -> in
         iteration short.
     """
     chain = pointers(chain_in, lane)
-    n_jobs = chain.room.n_jobs
+    n_jobs = int64(chain.room.n_jobs)
     for done in range(iterations):
         if chain.values[1] <= chain.target:
             return done
@@ -284,7 +274,7 @@ def iterate(chain_in: Chain, lane: np.signedinteger[Any], iterations: int) -> in
             reinsert_in_turn(chain)
         else:
             rebuild(chain, chain.moves.kind == BLOCK)
-        value = search_locally(chain, n_jobs)
+        value = local_search(chain.room, chain.trial, n_jobs, chain.rng, chain.stop)
         if atomic_load(chain.stop, int64(0)):
             return done
         accept(chain, value)
@@ -296,62 +286,37 @@ def rebuild(chain: Chain, together: bool) -> None:
     """Take jobs out of the trial, search locally without them, put them back."""
     room, trial, out, rng = chain.room, chain.trial, chain.out, chain.rng
     length = int64(room.n_jobs)
-    last = int64(chain.last)
     size = int64(chain.moves.removed)
     if together:
-        size = min(1 + random_below(rng, size), last - chain.first - 1)
-        place = chain.first + random_below(rng, last - chain.first - size + 1)
+        size = min(1 + random_below(rng, size), length - 1)
+        place = random_below(rng, length - size + 1)
     for i in range(size):
         if not together:
-            place = chain.first + random_below(rng, last - chain.first)
+            place = random_below(rng, length)
         out[i] = remove(trial, length, place)
         length -= 1
-        last -= 1
-    search_locally(chain, length)
+    local_search(room, trial, length, rng, chain.stop)
     if together:
-        first, nobody = int64(chain.first), bit(int64(NOBODY))
-        evaluate_block(room, trial, length, first, last, out, size)
-        value = least_cost(room, first, last, nobody)
-        _, slot = pick(room, first, last, nobody, value, rng)
+        nobody = bit(int64(NOBODY))
+        evaluate_block(room, trial, length, out, size)
+        value = least_cost(room, length, nobody)
+        _, slot = pick(room, length, nobody, value, rng)
         for i in range(size):
             insert(trial, length + i, slot + i, out[i])
     else:
         for i in range(size):
-            put(
-                room,
-                trial,
-                length + i,
-                int64(chain.first),
-                last + i,
-                int64(out[i]),
-                int64(-1),
-                rng,
-            )
+            put(room, trial, length + i, int64(out[i]), int64(-1), rng)
 
 
 @helper
 def reinsert_in_turn(chain: Chain) -> None:
     """Take jobs out of the trial one after the other, each to its best other place."""
     room, trial, rng = chain.room, chain.trial, chain.rng
-    first, last, n_jobs = int64(chain.first), int64(chain.last), int64(room.n_jobs)
+    n_jobs = int64(room.n_jobs)
     for _ in range(1 + random_below(rng, chain.moves.removed)):
-        place = first + random_below(rng, last - first)
+        place = random_below(rng, n_jobs)
         job = remove(trial, n_jobs, place)
-        put(room, trial, n_jobs - 1, first, last - 1, job, place, rng)
-
-
-@helper
-def search_locally(chain: Chain, length: int) -> int:
-    """Search from the trial, of which the first jobs are there; return its makespan."""
-    return local_search(
-        chain.room,
-        chain.trial,
-        int64(length),
-        int64(chain.first),
-        int64(chain.last) - (chain.room.n_jobs - length),
-        chain.rng,
-        chain.stop,
-    )
+        put(room, trial, n_jobs - 1, job, place, rng)
 
 
 @helper

@@ -16,7 +16,6 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import NamedTuple
 
-from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics.plain import (
     JOHNSON_MACHINES,
     johnson,
@@ -33,10 +32,10 @@ from dpbb.flowshop.heuristics.search import (
     loaded,
     path_of,
 )
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
-from dpbb.options import Heuristics
+from dpbb.options import LB1, Heuristics
 from dpbb.options.kinds import one_of
 from dpbb.problem import Incumbent, StartSearch
 
@@ -73,9 +72,7 @@ def default_time_s(n_jobs: int, n_machines: int) -> float:
     return float(min(10.0, max(0.3, size / 1500)))
 
 
-def first_incumbent(
-    instance: FlowShopInstance, wanted: StartSearch, kept: tuple[int, int] = (0, 0)
-) -> Incumbent | None:
+def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent | None:
     """Find a good schedule quickly; the functions of ``wanted`` are called here.
 
     Parameters
@@ -86,9 +83,6 @@ def first_incumbent(
         meanwhile, unless there is a limit of iterations, which counts for each
         heuristic that runs. Heuristics that have no function for a GPU use the cores.
         No schedule is below the root's LB1, whatever its ``lower_bound``.
-    kept
-        So many of the first jobs of the instance are the front of every schedule, in
-        their order, and so many of the last ones the back.
 
     Notes
     -----
@@ -111,15 +105,15 @@ def first_incumbent(
     """
     method, device = wanted.method, wanted.device
     one_of(*Heuristics, *HEURISTICS).check(method, "heuristics")
-    root = root_bound(instance.times)
+    problem = _plain(problem)
+    root = problem.root_bound
     search = Search(
-        instance,
+        problem,
         lower_bound=max(root, wanted.lower_bound or root),
         threads=wanted.threads or physical_cores(),
         seed=wanted.seed,
         iterations=wanted.iterations,
         on_improvement=wanted.on_improvement,
-        kept=kept,
     )
     incumbent = None
     if wanted.initial is not None:
@@ -130,7 +124,7 @@ def first_incumbent(
         path_of(method, device, strict=True)  # refused before anything runs
     if device == "gpu":
         require_gpu()
-    if instance.n_machines <= JOHNSON_MACHINES:
+    if problem.n_machines <= JOHNSON_MACHINES:
         return johnson(search, incumbent)
     run = _Run(search, wanted, incumbent)
     run.wait_for(_course(run))
@@ -138,36 +132,35 @@ def first_incumbent(
 
 
 def improve_schedule(
-    instance: FlowShopInstance,
-    start: Incumbent,
-    wanted: StartSearch,
-    kept: tuple[int, int] = (0, 0),
+    problem: FlowShopProblem, start: Incumbent, wanted: StartSearch
 ) -> Incumbent:
     """Improve a schedule beside the tree; see ``dpbb.problem.ImprovesSchedules``.
-
-    ``kept``: as of ``first_incumbent``.
 
     OptionError: no such method, or one that does not run beside the tree.
     """
     if wanted.method == Heuristics.AUTO:
         wanted = replace(wanted, initial=start.permutation.tolist())
-        return first_incumbent(instance, wanted, kept) or start
+        return first_incumbent(problem, wanted) or start
     names = [name for name, method in HEURISTICS.items() if method.improves]
     one_of(*names).check(wanted.method, "method")
     least = wanted.lower_bound or 0
     limit = math.inf if wanted.time_limit_s is None else wanted.time_limit_s
     search = Search(
-        instance,
+        _plain(problem),
         lower_bound=least,
         deadline=time.monotonic() + limit,
         seed=wanted.seed,
-        kept=kept,
         on_improvement=wanted.on_improvement,
         should_stop=wanted.should_stop,
     )
     start = replace(start, proved=start.value <= least)
     heuristic = loaded(path_of(wanted.method, "cpu"), search, start)
     return start if start.proved or search.over else heuristic(search, start)
+
+
+def _plain(problem: FlowShopProblem) -> FlowShopProblem:
+    """Return the problem with the bound that beams have; not as a subclass, either."""
+    return FlowShopProblem(problem.instance, LB1, problem.front, problem.back)
 
 
 class Part(NamedTuple):
@@ -252,7 +245,7 @@ class _Run:
         """Whether all is to end."""
         if (self.best is not None and self.best.proved) or self.wanted.should_stop():
             return True
-        many = self.search.instance.n_machines > VERY_FEW_MACHINES
+        many = self.search.problem.n_machines > VERY_FEW_MACHINES
         return many and self.wanted.tree_waits()
 
     def _take(self, found: Incumbent | None) -> None:
@@ -290,7 +283,7 @@ class _Run:
 def _course(run: _Run) -> Course:
     """Yield what runs next, side by side, when all that ran before has ended."""
     search, wanted = run.search, run.wanted
-    n_jobs, n_machines = search.instance.n_jobs, search.instance.n_machines
+    n_jobs, n_machines = search.problem.times.shape
     if n_jobs**2 * n_machines > LARGE:
         yield [Part(palmer)]
     yield [Part(neh)]

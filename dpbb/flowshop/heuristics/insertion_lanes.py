@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import helper, int64
 from dpbb.kernels.pointers import Ints, Lanes, Words, aligned_zeros
 from dpbb.kernels.scalar import atomic_load, ctz, popcount
@@ -60,6 +61,8 @@ class Room(NamedTuple):
         Times of the lanes' jobs, group by group.
     keep, bar : ndarray, shape ((LANES + 1) * LANES,)
         Row i: all bits set but those of lane i; zeros but the largest value there.
+    before, after : ndarray, shape (n_machines * LANES,)
+        When each machine is free before the sequence; how long it takes behind it.
     tails : ndarray, shape ((n_jobs + 1) * n_machines * LANES,)
         Per slot and machine.
     front : ndarray, shape (n_machines * LANES,)
@@ -84,6 +87,8 @@ class Room(NamedTuple):
     own: Lanes
     keep: Lanes
     bar: Lanes
+    before: Lanes
+    after: Lanes
     tails: Lanes
     front: Lanes
     costs: Lanes
@@ -95,20 +100,21 @@ class Room(NamedTuple):
     ends: Ints
 
     @classmethod
-    def of(cls, times: NDArray[np.int32], dtype: DTypeLike) -> Room:
-        """Return room for times of shape (n_machines, n_jobs)."""
-        n_machines, n_jobs = times.shape
+    def of(cls, problem: FlowShopProblem, dtype: DTypeLike) -> Room:
+        """Return room for searches of a flow shop."""
+        times = problem.times
+        n_jobs, n_machines = times.shape
         n_groups = -(-n_jobs // GROUP_JOBS)
         jobs = np.arange(n_jobs)
         group_of, lane_of = jobs % n_groups, jobs // n_groups
-        own = np.zeros((n_groups, n_machines, LANES), np.int32)
-        own[group_of, :, lane_of] = times.T
+        own = np.zeros((n_groups, n_machines, LANES), np.int64)
+        own[group_of, :, lane_of] = times
         job_of = np.zeros((n_groups, LANES), np.int64)
         job_of[group_of, lane_of] = jobs
         alone = np.eye(LANES + 1, LANES, dtype=bool)
         largest = int(np.iinfo(dtype).max)
 
-        def lanes(values: NDArray[np.int32]) -> Lanes:
+        def lanes(values: NDArray[np.integer[Any]]) -> Lanes:
             memory = aligned_zeros(values.size, dtype)
             memory[:] = values.ravel()
             return memory
@@ -118,10 +124,12 @@ class Room(NamedTuple):
             n_machines,
             n_groups,
             largest,
-            times=lanes(times.T.repeat(2)),
+            times=lanes(times.repeat(2)),
             own=lanes(own),
             keep=lanes(np.where(alone, 0, -1)),
             bar=lanes(np.where(alone, largest, 0)),
+            before=lanes(problem.given.heads.repeat(LANES)),
+            after=lanes(problem.given.tails.repeat(LANES)),
             tails=aligned_zeros((n_jobs + 1) * n_machines * LANES, dtype),
             front=aligned_zeros(n_machines * LANES, dtype),
             costs=aligned_zeros((n_jobs + 1) * LANES, dtype),
@@ -135,13 +143,12 @@ class Room(NamedTuple):
 
 
 def narrowest(
-    times: NDArray[np.int32], value: int, n_out: int
+    problem: FlowShopProblem, value: int, n_out: int
 ) -> tuple[type[np.signedinteger[Any]], int]:
     """Return the element type for searches from a makespan, and the largest to accept.
 
     Parameters
     ----------
-    times : ndarray of int32, shape (n_machines, n_jobs)
     value
         Makespan of the start.
     n_out
@@ -153,7 +160,8 @@ def narrowest(
     ``n_out`` jobs, and one more where it is tried. In 32 bits everything fits, because
     of ``dpbb.flowshop.times.MAX_TOTAL_TIME``.
     """
-    limit = int(np.iinfo(np.int16).max) - (n_out + 1) * int(times.sum(axis=0).max())
+    longest = int(problem.times.sum(axis=1).max())
+    limit = int(np.iinfo(np.int16).max) - (n_out + 1) * longest
     return (np.int16, limit) if value <= limit else (np.int32, np.iinfo(np.int32).max)
 
 
@@ -209,10 +217,8 @@ def lane_in(room: Room, group: int, job: int) -> int:
 
 
 @helper
-def evaluate(
-    room: Room, sequence: Ints, length: int, first: int, last: int, group: int
-) -> None:
-    """Insert all jobs of a group into all slots from first to last: ``room.costs``.
+def evaluate(room: Room, sequence: Ints, length: int, group: int) -> None:
+    """Insert all jobs of a group into all slots: ``room.costs``.
 
     Those of the sequence are taken out of it, each alone. The sequence has room for one
     element after its ``length`` jobs, which is a job, too.
@@ -221,9 +227,9 @@ def evaluate(
     mine = group * m * LANES
     zero = zeros(room.own, LANES)
     for k in range(m):
-        store(room.tails, (length * m + k) * LANES, zero)
-        store(room.front, k * LANES, zero)
-    for s in range(length - 1, first - 1, -1):
+        store(room.tails, (length * m + k) * LANES, load(room.after, k * LANES, zero))
+        store(room.front, k * LANES, load(room.before, k * LANES, zero))
+    for s in range(length - 1, -1, -1):
         job = sequence[s]
         keep = load(room.keep, lane_in(room, group, job) * LANES, zero)
         at, row = job * m * 2, s * m * LANES
@@ -233,18 +239,11 @@ def evaluate(
             end = maximum(end, load(room.tails, row + (m + k) * LANES, zero))
             end = end + (load_pair(room.times, at + 2 * k, zero) & keep)
             store(room.tails, row + k * LANES, end)
-    for s in range(first):
-        at = sequence[s] * m * 2
-        end = zero
-        for k in range(m):
-            end = maximum(end, load(room.front, k * LANES, zero))
-            end = end + load_pair(room.times, at + 2 * k, zero)
-            store(room.front, k * LANES, end)
     behind = zero
-    for s in range(first, last + 1):
+    for s in range(length + 1):
         job = sequence[s]
         lane = lane_in(room, group, job) * LANES
-        if s == last:  # none is there, or one that stays
+        if s == length:  # none is there
             lane = int64(LANES * LANES)
         keep = load(room.keep, lane, zero)
         at, row = job * m * 2, s * m * LANES
@@ -262,23 +261,17 @@ def evaluate(
 
 @helper
 def evaluate_block(
-    room: Room,
-    sequence: Ints,
-    length: int,
-    first: int,
-    last: int,
-    block: Ints,
-    size: int,
+    room: Room, sequence: Ints, length: int, block: Ints, size: int
 ) -> None:
     """As ``evaluate``, of ``size`` jobs that stay together, in the last lane.
 
     None of them is in the sequence.
     """
     m = room.n_machines
-    evaluate(room, sequence, length, first, last, int64(0))  # for the tails
+    evaluate(room, sequence, length, int64(0))  # for the tails
     for k in range(m):
-        room.front[k * LANES] = 0
-    for s in range(last + 1):
+        room.front[k * LANES] = room.before[k * LANES]
+    for s in range(length + 1):
         for i in range(size):
             room.ends[i] = 0
         job = sequence[s]
@@ -292,8 +285,7 @@ def evaluate_block(
             cost = max(cost, own + room.tails[(s * m + k) * LANES + NOBODY])
             end = max(end, front) + room.times[(job * m + k) * 2]
             room.front[k * LANES] = end
-        if s >= first:
-            room.costs[s * LANES + NOBODY] = cost
+        room.costs[s * LANES + NOBODY] = cost
 
 
 @helper
@@ -304,12 +296,12 @@ def bit(lane: int) -> np.uint64:
 
 
 @helper
-def least_cost(room: Room, first: int, last: int, used: np.uint64) -> int:
-    """Least makespan of some lanes, a mask."""
+def least_cost(room: Room, length: int, used: np.uint64) -> int:
+    """Least makespan of some lanes, a mask, in a sequence of ``length`` jobs."""
     zero = zeros(room.own, LANES)
     largest = splat(room.largest, zero)
     least = largest
-    for s in range(first, last + 1):
+    for s in range(length + 1):
         least = minimum(least, load(room.costs, s * LANES, zero))
     cost: int = int64(reduce_min(blend(used, least, largest)))
     return cost
@@ -317,17 +309,17 @@ def least_cost(room: Room, first: int, last: int, used: np.uint64) -> int:
 
 @helper
 def pick(
-    room: Room, first: int, last: int, used: np.uint64, value: int, rng: Words
+    room: Room, length: int, used: np.uint64, value: int, rng: Words
 ) -> tuple[int, int]:
     """Lane and slot of a random one of the makespans that are ``value``, or -1."""
     wanted = splat(value, zeros(room.own, LANES))
     total = int64(0)
-    for s in range(first, last + 1):
+    for s in range(length + 1):
         total += popcount(equal(load(room.costs, s * LANES, wanted), wanted) & used)
     if total == 0:
         return int64(-1), int64(-1)
     left = random_below(rng, total)
-    for s in range(first, last + 1):
+    for s in range(length + 1):
         bits = equal(load(room.costs, s * LANES, wanted), wanted) & used
         here = popcount(bits)
         if left < here:
@@ -340,37 +332,24 @@ def pick(
 
 @helper
 def put(
-    room: Room,
-    sequence: Ints,
-    length: int,
-    first: int,
-    last: int,
-    job: int,
-    forbidden: int,
-    rng: Words,
+    room: Room, sequence: Ints, length: int, job: int, forbidden: int, rng: Words
 ) -> int:
     """Insert a job at the best slot but one, ties at random; returns the makespan."""
-    evaluate(room, sequence, length, first, last, int64(room.group_of[job]))
+    evaluate(room, sequence, length, int64(room.group_of[job]))
     lane = int64(room.lane_of[job])
     if forbidden >= 0:
         room.costs[forbidden * LANES + lane] = room.largest
-    value = least_cost(room, first, last, bit(lane))
-    _, slot = pick(room, first, last, bit(lane), value, rng)
+    value = least_cost(room, length, bit(lane))
+    _, slot = pick(room, length, bit(lane), value, rng)
     insert(sequence, length, slot, job)
     return value
 
 
 @helper
 def local_search(
-    room: Room,
-    sequence: Ints,
-    length: int,
-    first: int,
-    last: int,
-    rng: Words,
-    stop: Ints,
+    room: Room, sequence: Ints, length: int, rng: Words, stop: Ints
 ) -> int:
-    """Move jobs between the slots first and last as long as that gives something.
+    """Move jobs to other slots as long as that gives something.
 
     Of the jobs of a group at a time the best move is made, also an equal one: that
     helps to leave the plateaus of many machines. Ends when as many groups as there are
@@ -386,21 +365,21 @@ def local_search(
         group = room.order[cursor]
         cursor += 1
         used = np.uint64(0)
-        for s in range(first, last):
+        for s in range(length):
             job = sequence[s]
             if room.group_of[job] == group:
                 room.place_of[job] = s
                 used |= bit(room.lane_of[job])
-        evaluate(room, sequence, length, first, last, group)
+        evaluate(room, sequence, length, group)
         if value == room.largest:
-            value = int64(room.costs[first * LANES + NOBODY])
-        least = least_cost(room, first, last, used)
+            value = int64(room.costs[NOBODY])
+        least = least_cost(room, length, used)
         if least > value:
             vain += 1
             continue
         vain = int64(0) if least < value else vain + 1
         value = least
-        lane, slot = pick(room, first, last, used, least, rng)
+        lane, slot = pick(room, length, used, least, rng)
         old = room.place_of[room.job_of[group * LANES + lane]]
         job = remove(sequence, length, old)
         insert(sequence, length - 1, slot - int64(slot > old), job)

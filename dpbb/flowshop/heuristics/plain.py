@@ -9,7 +9,7 @@ are running maxima once the sums of the times are taken off, over the positions 
 heads and tails and over the machines for the inserted job, so that NumPy is called
 O(m) times for a job, not O(l m) times.
 
-All functions take the processing times as int32 of shape (n_machines, n_jobs); a
+All functions take what is of machines as int32, machine by job or by position; a
 makespan fits because of ``dpbb.flowshop.times.MAX_TOTAL_TIME``.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.heuristics.search import Search, improve, machine_times
+from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.problem import Incumbent
 
 Ints = NDArray[np.int32]
@@ -32,22 +32,17 @@ Jobs = NDArray[np.intp]
 def palmer(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Try the jobs in their own order, and by falling slope: growing times come first.
 
-    The jobs that are kept are those of ``start``, else the first and the last ones.
-
     Notes
     -----
     Slope index of Palmer, Oper. Res. Q. 16(1), 1965.
     """
-    n_machines = search.instance.n_machines
-    order, between = search.free_places(start)
-    jobs = np.sort(order[between])
-    order[between] = jobs
-    best = improve(search, start, order, "own order")
+    times = search.problem.times
+    n_jobs, n_machines = times.shape
+    best = improve(search, start, np.arange(n_jobs), "own order")
     if search.over:
         return best
-    slopes = search.instance.times @ (2 * np.arange(n_machines) - (n_machines - 1))
-    order[between] = jobs[np.argsort(-slopes[jobs], kind="stable")]
-    return improve(search, best, order, "palmer")
+    slopes = times @ (2 * np.arange(n_machines) - (n_machines - 1))
+    return improve(search, best, np.argsort(-slopes, kind="stable"), "palmer")
 
 
 JOHNSON_MACHINES = 2
@@ -58,16 +53,15 @@ def johnson(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Return a best schedule of a shop of up to ``JOHNSON_MACHINES`` machines.
 
     Source: Johnson, Naval Research Logistics Quarterly 1(1), 1954. On one machine
-    all orders cost the same. That the first and the last jobs are kept changes nothing:
-    with F and B before and after, the makespan is the larger one of two values that
-    no order changes and of F_0 + max over jobs k of (sum of p_0 up to k + sum of p_1
-    from k on) + B_1, which the rule minimizes.
+    all orders cost the same. Given ends change nothing: with F and B before and after,
+    the makespan is the larger one of two values that no order changes and of F_0 + max
+    over jobs k of (sum of p_0 up to k + sum of p_1 from k on) + B_1, which the rule
+    minimizes.
     """
-    times = search.instance.times
-    order, between = search.free_places()
+    times = search.problem.times
+    order = np.arange(len(times))
     if times.shape[1] == JOHNSON_MACHINES:
-        tables = JohnsonTables.of(times[between], machine_pairs(JOHNSON_MACHINES))
-        order[between] = order[between][tables.order[0]]
+        order = JohnsonTables.of(times, machine_pairs(JOHNSON_MACHINES)).order[0]
     return replace(improve(search, start, order, "johnson"), proved=True)
 
 
@@ -89,10 +83,25 @@ class Insertion(NamedTuple):
     head: Ints
 
 
-def insertion(times: Ints, sequence: Jobs, job: int) -> Insertion:
+class Shop(NamedTuple):
+    """Times of the jobs, and when machines are free before all, and how long after."""
+
+    times: Ints  # (n_machines, n_jobs)
+    before: Ints  # (n_machines,)
+    behind: Ints  # (n_machines,)
+
+    @classmethod
+    def of(cls, search: Search) -> Shop:
+        """Return the shop of a search."""
+        given = search.problem.given
+        ends = (given.heads.astype(np.int32), given.tails.astype(np.int32))
+        return cls(search.machine_times, *ends)
+
+
+def insertion(shop: Shop, sequence: Jobs, job: int) -> Insertion:
     """Insert a job everywhere."""
-    head, tail = heads_and_tails(times, sequence)
-    ends = after(head, times[:, job, np.newaxis])
+    head, tail = heads_and_tails(shop, sequence)
+    ends = after(head, shop.times[:, job, np.newaxis])
     return Insertion((ends + tail).max(axis=0), ends, head)
 
 
@@ -107,7 +116,7 @@ def after(fronts: Ints, jobs: Ints) -> Ints:
     return latest
 
 
-def heads_and_tails(times: Ints, sequence: Jobs) -> tuple[Ints, Ints]:
+def heads_and_tails(shop: Shop, sequence: Jobs) -> tuple[Ints, Ints]:
     """Return ends of all prefixes, times from the starts of all suffixes to the end.
 
     Returns
@@ -119,19 +128,22 @@ def heads_and_tails(times: Ints, sequence: Jobs) -> tuple[Ints, Ints]:
     -----
     ``e[k, i] = max(e[k, i - 1], e[k - 1, i]) + p[k, i]`` with the sums ``P[k, i] =
     p[k, 0] + ... + p[k, i]`` is ``e[k, i] - P[k, i] = max over j <= i of e[k - 1, j] -
-    P[k, j - 1]``. The tails are the heads of the jobs and machines in reverse.
+    P[k, j - 1]``, and at least what is before all. The tails are the heads of the jobs
+    and machines in reverse.
     """
-    n_machines = len(times)
-    forward = times[:, sequence]
+    n_machines = len(shop.times)
+    forward = shop.times[:, sequence]
     both = np.stack([forward, forward[::-1, ::-1]], axis=1)  # machine, way, position
+    first = np.stack([shop.before, shop.behind[::-1]], axis=1)[:, :, np.newaxis]
     sums = np.cumsum(both, axis=2, dtype=np.int32)
-    latest = np.zeros_like(sums)  # e - P
+    latest = np.empty_like(sums)  # e - P
+    latest[0] = first[0]
     step = sums[:-1] - sums[1:] + both[1:]
     for k in range(1, n_machines):
         np.add(latest[k - 1], step[k - 1], out=latest[k])
         np.maximum.accumulate(latest[k], axis=1, out=latest[k])
-    table = np.zeros((n_machines, 2, len(sequence) + 1), np.int32)
-    np.add(latest, sums, out=table[:, :, 1:])
+        np.maximum(latest[k], first[k], out=latest[k])
+    table = np.concatenate([first, latest + sums], axis=2)
     return table[:, 0], table[::-1, 1, ::-1]
 
 
@@ -147,24 +159,20 @@ def plain_search(search: Search, start: Incumbent | None = None) -> Incumbent:
     ``iterated_greedy``; every round starts from the best schedule.
     """
     best = neh(search) if start is None else start
-    times = machine_times(search)
+    shop, n_jobs = Shop.of(search), search.problem.n_jobs
     rng = np.random.default_rng(search.seed)
-    first, last = search.kept
-    jobs = np.sort(best.permutation[search.free_places()[1]])
-    n_jobs = len(jobs)
     left = search.iterations
     sequence, value = best.permutation, best.value
 
     def inserted(rest: Jobs, job: int) -> tuple[Jobs, int]:
-        makespans = insertion(times, rest, job).makespans
-        makespans = makespans[first : len(rest) - last + 1]
+        makespans = insertion(shop, rest, job).makespans
         least = makespans.min()
-        at = first + rng.choice(np.flatnonzero(makespans == least))
+        at = rng.choice(np.flatnonzero(makespans == least))
         return np.concatenate([rest[:at], [job], rest[at:]]), int(least)
 
     while n_jobs > 1 and not best.proved:
         improved = False
-        for job in jobs[rng.permutation(n_jobs)]:
+        for job in rng.permutation(n_jobs):
             if search.over or left == 0:
                 return best
             left = None if left is None else left - 1
@@ -176,7 +184,7 @@ def plain_search(search: Search, start: Incumbent | None = None) -> Incumbent:
                 best = improve(search, best, sequence, "insertion")
         if not improved:
             sequence = best.permutation
-            out = rng.choice(jobs, min(REMOVED, n_jobs - 1), replace=False)
+            out = rng.choice(n_jobs, min(REMOVED, n_jobs - 1), replace=False)
             rest = sequence[~np.isin(sequence, out)]
             for job in out:
                 rest, value = inserted(rest, job)
@@ -188,33 +196,28 @@ def neh(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Insert the jobs by decreasing total time, each at its best position. O(n^2 m).
 
     At a limit ``start`` is returned; without one the jobs that are left follow in their
-    order. The jobs that are kept are those of ``start``, else the first and the last
-    ones.
+    order.
 
     Source: Nawaz, Enscore and Ham, Omega 11(1), 1983. Of equally good positions the one
     with the least idle time is taken: Fernandez-Viagas and Framinan, Computers &
     Operations Research 45, 2014.
     """
-    times = machine_times(search)
-    work = search.instance.times.sum(axis=1)
-    whole, between = search.free_places(start)
-    jobs = np.sort(whole[between])
-    order = jobs[np.argsort(-work[jobs], kind="stable")]
-    first, last = search.kept
-    sequence = np.concatenate([whole[:first], whole[len(whole) - last :]])
+    shop = Shop.of(search)
+    work = search.problem.times.sum(axis=1)
+    order = np.argsort(-work, kind="stable")
+    sequence = order[:0]
     for done, job in enumerate(order):
         if search.over:
             if start is not None:
                 return start
-            end = len(sequence) - last
-            sequence = np.concatenate([sequence[:end], order[done:], sequence[end:]])
+            sequence = np.concatenate([sequence, order[done:]])
             break
-        tried = insertion(times, sequence, job)
-        makespans = tried.makespans[first : len(sequence) - last + 1]
-        ties = first + np.flatnonzero(makespans == makespans.min())
+        tried = insertion(shop, sequence, job)
+        ties = np.flatnonzero(tried.makespans == tried.makespans.min())
         best = ties[0]
         if len(ties) > 1:
-            best = ties[added_idle_time(times, sequence, job, tried, ties).argmin()]
+            added = added_idle_time(shop.times, sequence, job, tried, ties)
+            best = ties[added.argmin()]
         sequence = np.concatenate([sequence[:best], [job], sequence[best:]])
     return improve(search, start, sequence, "neh")
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.makespan import makespan
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options.kinds import one_of
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
@@ -29,8 +29,8 @@ class Search:
 
     Parameters
     ----------
-    instance
-        The instance to schedule.
+    problem
+        The flow shop to schedule; with given ends its jobs are those between.
     lower_bound
         A schedule of this makespan is optimal: stop there.
     deadline
@@ -42,9 +42,6 @@ class Search:
     iterations
         Steps of the method's own kind after which to stop; None: no such limit. With
         one thread, a seed and this limit a search can be repeated exactly.
-    kept
-        How many jobs at the front and at the back of the start stay where they are;
-        only a ``Method`` that ``improves`` takes other values than zero.
     on_improvement, should_stop
         As of ``dpbb.problem.StartSearch``.
     elsewhere
@@ -52,13 +49,12 @@ class Search:
         asked now and then.
     """
 
-    instance: FlowShopInstance
+    problem: FlowShopProblem
     lower_bound: int
     deadline: float = math.inf
     threads: int = 1
     seed: int = 0
     iterations: int | None = None
-    kept: tuple[int, int] = (0, 0)
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
     elsewhere: Callable[[], Incumbent | None] | None = None
@@ -70,16 +66,10 @@ class Search:
             return True
         return self.should_stop is not None and self.should_stop()
 
-    def free_places(
-        self, start: Incumbent | None = None
-    ) -> tuple[NDArray[np.intp], slice]:
-        """Return a sequence with the kept jobs where they stay, and all other places.
-
-        Those kept are the ends of ``start``, or of the jobs in their own order.
-        """
-        n_jobs = self.instance.n_jobs
-        jobs = np.arange(n_jobs) if start is None else np.array(start.permutation)
-        return jobs, slice(self.kept[0], n_jobs - self.kept[1])
+    @property
+    def machine_times(self) -> NDArray[np.int32]:
+        """Processing times of the jobs, shape (n_machines, n_jobs)."""
+        return np.ascontiguousarray(self.problem.times.T, dtype=np.int32)
 
     def latest(self, own: Incumbent) -> Incumbent:
         """Return a better incumbent than one's own if there is one elsewhere."""
@@ -87,11 +77,11 @@ class Search:
         return own if other is None or other.value >= own.value else other
 
 
-class Heuristic(Protocol):
-    """A heuristic: from a task and an incumbent to a better incumbent or the same."""
+Heuristic = Callable[[Search, Incumbent | None], Incumbent]
+"""From a task and an incumbent to a better incumbent or the same.
 
-    def __call__(self, search: Search, start: Incumbent | None = None) -> Incumbent:
-        """Run until done, a limit, or an incumbent that is proved optimal."""
+It runs until it is done, a limit, or an incumbent that is proved optimal.
+"""
 
 
 def improve(
@@ -101,20 +91,15 @@ def improve(
 
     The makespan is computed here, from the instance: no kernel's word is taken.
     """
-    order = check_permutation(permutation, n_jobs=search.instance.n_jobs)
+    order = check_permutation(permutation, n_jobs=search.problem.n_jobs)
     jobs = np.array(order, np.intp)
-    value = makespan(search.instance.times, jobs)
+    value = search.problem.evaluate(jobs)
     if old is not None and value >= old.value:
         return old
     new = Incumbent(value, jobs, source, proved=value <= search.lower_bound)
     if search.on_improvement is not None:
         search.on_improvement(new)
     return new
-
-
-def machine_times(search: Search) -> NDArray[np.int32]:
-    """Return the processing times as int32 of shape (n_machines, n_jobs)."""
-    return np.ascontiguousarray(search.instance.times.T, dtype=np.int32)
 
 
 def random_state(seed: int, stream: int) -> NDArray[np.uint64]:
@@ -149,11 +134,10 @@ class Method(NamedTuple):
         none. The function is a ``Heuristic``; a function ``load`` of the same module,
         if there is one, loads what it compiles.
     improves
-        Whether it runs beside the tree, too: in one thread, from a given schedule, of
-        which it can keep the prefix and the suffix, see ``Search.kept``.
+        Whether it runs beside the tree, too: in one thread, from a given schedule.
     """
 
-    cpu: str | None
+    cpu: str
     gpu: str | None = None
     improves: bool = False
 
@@ -182,17 +166,12 @@ def path_of(name: str, device: str, *, strict: bool = False) -> str:
     """
     one_of(*DEVICES).check(device, "device")
     row = HEURISTICS[name]
-    path = row.gpu if device == "gpu" else row.cpu
-    if path is None and strict:
-        has = [kind for kind in DEVICES if getattr(row, kind) is not None]
+    if device == "gpu" and row.gpu is None and strict:
         raise OptionError(
-            f"device: expected {' or '.join(has)}, as the heuristic {name!r} has no "
-            f"function for another, got {device!r}"
+            f"device: expected cpu, as the heuristic {name!r} has no function for "
+            f"another, got {device!r}"
         )
-    path = path or row.cpu
-    if path is None:
-        raise OptionError(f"device: expected gpu for the heuristic {name!r}, got cpu")
-    return path
+    return (row.gpu if device == "gpu" else None) or row.cpu
 
 
 def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
@@ -215,5 +194,6 @@ def tiny_searches(
     times = np.random.default_rng(0).integers(1, 9, (5, 3))
     for lane in set(lanes):
         scale = 1 if lane is np.int16 else np.iinfo(np.int16).max
-        search = Search(FlowShopInstance("load", times * scale), 0, iterations=2)
+        shop = FlowShopProblem(FlowShopInstance("load", times * scale))
+        search = Search(shop, 0, iterations=2)
         yield search, improve(search, None, range(5), "load")

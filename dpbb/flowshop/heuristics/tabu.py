@@ -26,6 +26,7 @@ from dpbb.flowshop.heuristics.tabu_cpu import CpuSearches, Searches
 from dpbb.flowshop.heuristics.tabu_gpu import GpuSearches
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import makespans
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.options.kinds import one_of, whole
@@ -223,7 +224,7 @@ def make_starts(
 ) -> NDArray[np.int32]:
     """Return a permutation for each search, shape (searches, n_jobs)."""
     if start is None:
-        given = [neh(Search(shop, lower_bound=0)).permutation]
+        given = [neh(Search(FlowShopProblem(shop), lower_bound=0)).permutation]
     else:
         several = hasattr(start, "__len__") and any(np.ndim(one) for one in start)
         given = [
@@ -272,7 +273,9 @@ def tabu(
     rounds.
     """
     incumbent = neh(search) if start is None else start
-    first, last = search.kept[0], search.instance.n_jobs - search.kept[1]
+    given = search.problem.given
+    shop, kept = given.shop, given.kept
+    first, last = kept[0], shop.n_jobs - kept[1]
     if last - first < 2:
         return incumbent
     rng = np.random.default_rng(search.seed)
@@ -284,23 +287,21 @@ def tabu(
         return incumbent.proved or search.over
 
     while left > 0 and not over():
-        starts = np.tile(incumbent.permutation.astype(np.int32), (count, 1))
+        sequence = given.in_shop(incumbent.permutation).astype(np.int32)
+        starts = np.tile(sequence, (count, 1))
         for jobs in starts[alone:]:
             _swap_some(rng, jobs, first, last, KICK)
         alone = 0
+        generations = int(min(ROUND, left))
         searches = make_searches(
-            search.instance,
-            starts,
-            int(min(ROUND, left)),
-            device,
-            kept=search.kept,
-            threads=search.threads,
+            shop, starts, generations, device, kept=kept, threads=search.threads
         )
 
         def take(searches: Searches = searches) -> None:
             nonlocal incumbent
             best = searches.bests[searches.values[:, 1].argmin()]
-            incumbent = improve(search, incumbent, best, "tabu")
+            found = best[first:last] - first
+            incumbent = improve(search, incumbent, found, "tabu")
 
         searches.run(over, take)
         left -= searches.generation

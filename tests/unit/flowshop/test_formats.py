@@ -275,11 +275,7 @@ BAD_FILES = [
     ("s.txt", "0 3\n", "line 1, column 1: expected a number of jobs .* got 0"),
     ("s.txt", "2 -3\n", "line 1, column 3: expected a whole number >= 0, got '-3'"),
     ("s.txt", "2 999999999\n", "line 1, column 3: .* from 1 to 100,000, got 999999999"),
-    (
-        "h.txt",
-        "a heading\nand more\n2 3\n",
-        "line 2: .* got a second heading 'and more'",
-    ),
+    ("h.txt", "a heading\nand more\n2 3\n", "line 2: .* got a second heading"),
     (
         "h.txt",
         HEADED.replace("processing times :\n", "processing times :\n" * 2),
@@ -288,11 +284,7 @@ BAD_FILES = [
     ("h.txt", "a heading\n", "after line 1: expected 'n_jobs n_machines' .* the end"),
     ("h.txt", PLAIN.replace("2 5", "oops 2 5"), "line 3: .* got a heading 'oops 2 5'"),
     # text: rows
-    (
-        "r.txt",
-        PLAIN[:-4],
-        "after line 3: expected row 3 of 3 with 2 values, got the end",
-    ),
+    ("r.txt", PLAIN[:-4], "after line 3: expected row 3 of 3 .* got the end"),
     ("r.txt", PLAIN.replace("2 5", "2"), "line 3: .* row 2 of 3 with 2 values, got 1"),
     ("r.txt", PLAIN.replace("2 5", "2 5.5"), "line 3, column 3: .* got '5.5'"),
     ("r.txt", PLAIN.replace("2 5", "nan 5"), "line 3, column 1: .* got 'nan'"),
@@ -306,16 +298,8 @@ BAD_FILES = [
     ("t.txt", PLAIN + "garbage\n", "after line 5: expected 'n_jobs n_machines'"),
     ("t.txt", PLAIN + PLAIN, "expected one instance, .* got 2 instances; index may be"),
     # pairs
-    (
-        "p.txt",
-        PAIRS.replace("0 4", "1 4"),
-        "line 3, column 1: expected machine 0 .* '1'",
-    ),
-    (
-        "p.txt",
-        PAIRS.replace("1 2 2 3", "2 2 1 3"),
-        "line 2, column 5: .* machine 1 .*'2'",
-    ),
+    ("p.txt", PAIRS.replace("0 4", "1 4"), "line 3, column 1: .* machine 0"),
+    ("p.txt", PAIRS.replace("1 2 2 3", "2 2 1 3"), "line 2, column 5: .* machine 1"),
     ("p.txt", PAIRS[:-9], "line 3: expected row 2 of 2 with 6 values, got 2 values"),
     ("p.txt", PAIRS.replace("0 4 1", "0 4 one"), "line 3, column 5: .* got 'one'"),
     # bytes
@@ -325,11 +309,7 @@ BAD_FILES = [
     # CSV
     ("c.csv", "", "c.csv: expected a table of processing times, got an empty file"),
     ("c.csv", "a,b\n", "expected rows of processing times, got only a header"),
-    (
-        "c.csv",
-        "a,b,a\n1,2,3\n",
-        "line 1: expected different column names, got 'a' twice",
-    ),
+    ("c.csv", "a,b,a\n1,2,3\n", "line 1: expected different column names"),
     ("c.csv", "job,a\nx,1\nx,2\n", "names in the first column, got 'x' twice"),
     ("c.csv", "1,2\n3\n", "line 2: expected 2 cells as in line 1, got 1"),
     ("c.csv", "1,2\n3,x\n", "line 2, cell 2: expected a whole number >= 0, got 'x'"),
@@ -346,19 +326,11 @@ BAD_FILES = [
     ("c.csv", "1,9000000000000000000\n", "cell 2: expected a time below 10..18"),
     ("c.csv", "1,2\n2,5\n3,4\n4,1\n5,9\n", "first column of 1, 2, 3, ..., which may"),
     ("j.json", '{"times": [[1], [2]], "jobs": ["a"]}', "expected 2 job names, got 1"),
-    (
-        "j.json",
-        '{"times": [[1]], "machines": ["\\u001b"]}',
-        "texts that can be printed",
-    ),
+    ("j.json", '{"times": [[1]], "machines": ["\\u001b"]}', "can be printed"),
     ("c.csv", '1,"2\n3,4\n', "expected CSV, got an error"),
     # JSON
     ("j.json", "", "j.json: expected JSON, got an empty file"),
-    (
-        "j.json",
-        "[[1, 2],\n[3, x]]",
-        "j.json, line 2, column 5: expected JSON, got an error",
-    ),
+    ("j.json", "[[1, 2],\n[3, x]]", "j.json, line 2, column 5: expected JSON"),
     ("j.json", "[[1]] x", "line 1, column 7: expected JSON, got an error: Extra data"),
     ("j.json", "[[1, NaN]]", "expected whole numbers >= 0, got NaN"),
     ("j.json", "5", "expected a table or an object with 'times', got 5"),
@@ -366,11 +338,7 @@ BAD_FILES = [
     ("j.json", '{"times": [[1]], "times": [[2]]}', "different keys, got 'times' twice"),
     ("j.json", '{"times": [[1]], "name": 5}', "expected a text as 'name', got 5"),
     ("j.json", '[{"times": [[1]]}, {}]', "object 1: expected the key 'times'.* none"),
-    (
-        "j.json",
-        '[{"times": [[1]]}, {"times": [[1]]}]',
-        "got 2 instances; index may be 0",
-    ),
+    ("j.json", '[{"times": [[1]]}, {"times": [[1]]}]', "got 2 instances; index"),
     ("j.json", "[[1, 2], [3]]", "j.json, row 1: expected 2 processing times .* got 1"),
     ("j.json", '[[1, "2"]]', "j.json, row 0, column 1: .* got '2'"),
     ("j.json", "[" * 100_000, "j.json.* expected JSON"),

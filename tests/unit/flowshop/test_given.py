@@ -83,8 +83,6 @@ def test_the_shop_of_heuristics_has_the_same_makespans():
     for order in permutations(range(6)):
         whole = makespan(TIMES.tolist(), ends.whole(order))
         assert makespan(ends.shop.times.tolist(), ends.in_shop(order)) == whole
-        there = Incumbent(whole, ends.in_shop(order), "x")
-        assert ends.out_of_shop(there).permutation.tolist() == list(order)
 
 
 def test_the_digest_says_what_is_given():

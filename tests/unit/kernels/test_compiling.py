@@ -155,9 +155,10 @@ from numba.core.compiler_lock import global_compiler_lock
 import numpy as np
 from dpbb.flowshop.heuristics.chains import load, iterate
 from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 
-search = Search(FlowShopInstance("some", np.ones((4, 2), int)), 0)
+shop = FlowShopInstance("some", np.ones((4, 2), int))
+search = Search(FlowShopProblem(shop), 0)
 start = improve(search, None, range(4), "given")
 thread = threading.Thread(target=load, args=(search, start))
 thread.start()

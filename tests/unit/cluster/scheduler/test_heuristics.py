@@ -117,7 +117,7 @@ def test_incumbents_go_to_those_who_improve_them(world):
     assert (value, permutation) == (1448, tuple(range(20)))
     told(world)
     problem = run.coordinator.spec.problem
-    found = palmer(Search(problem.instance, 0), None)
+    found = palmer(Search(problem, 0), None)
     better = tuple(found.permutation.tolist())
     assert run.coordinator.offer(better, "guest", world.clock.now)
     tick(world)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Guide, moves_of
+from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Guide
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 from tests import oracle
 
@@ -72,9 +72,8 @@ def candidates(problem, nodes, ub, guide):
 
 @pytest.fixture(scope="module")
 def levels_of():
-    def make(problem, prefix=(), suffix=()):
-        ends = (np.array(side, np.intp) for side in (prefix, suffix))
-        return CpuLevels(problem, moves_of(*ends), problem.trivial_ub)
+    def make(problem):
+        return CpuLevels(problem, problem.trivial_ub)
 
     return make
 

@@ -1,13 +1,11 @@
 import threading
 import time
-from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dpbb.flowshop import FlowShopInstance, taillard_instance
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import chains
 from dpbb.flowshop.heuristics.chains import (
     block_insertion,
@@ -19,6 +17,7 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests import oracle
+from tests.parity.subject import shop_of
 
 METHODS = [iterated_greedy, block_insertion, iterated_local_search]
 
@@ -28,9 +27,9 @@ METHODS = [iterated_greedy, block_insertion, iterated_local_search]
 @given(oracle.problems(max_jobs=6))
 def test_optimum_of_small_shops_is_found(method, tiny):
     best, _ = oracle.best_orders(tiny.times)
-    instance = FlowShopInstance("tiny", tiny.times)
+    problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
     limit = time.monotonic() + 60
-    found = method(Search(instance, best, deadline=limit, threads=1))
+    found = method(Search(problem, best, deadline=limit, threads=1))
     if tiny.n_jobs > 1:
         assert found.proved
     assert found.value == best == tiny.evaluate(found.permutation)
@@ -41,16 +40,16 @@ def test_optimum_of_small_shops_is_found(method, tiny):
 def test_same_seed_and_iterations_give_the_same_incumbents(
     monkeypatch, method, threads
 ):
-    """The rounds depend on nothing but instance, seed and threads."""
+    """The rounds depend on nothing but problem, seed and threads."""
     monkeypatch.setattr(chains, "ROUND_OPERATIONS", 20 * 20 * 10 * 10)
     monkeypatch.setattr(chains, "SHARED_ROUNDS", 2)
-    instance = taillard_instance("ta011")
+    problem = FlowShopProblem(taillard_instance("ta011"))
 
     def run(seed):
         found = []
         last = method(
             Search(
-                instance,
+                problem,
                 lower_bound=0,
                 threads=threads,
                 seed=seed,
@@ -68,45 +67,32 @@ def test_same_seed_and_iterations_give_the_same_incumbents(
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=30)
-@given(oracle.problems(max_jobs=6), st.data())
-def test_kept_sides_stay_and_the_rest_gets_no_worse(method, tiny, data):
-    n_jobs = tiny.n_jobs
-    order = data.draw(st.permutations(range(n_jobs)))
-    front = data.draw(st.integers(0, n_jobs))
-    back = data.draw(st.integers(0, n_jobs - front))
-    start = Incumbent(tiny.evaluate(order), np.array(order, np.intp), "initial")
-    search = Search(
-        FlowShopInstance("tiny", tiny.times), 0, iterations=30, kept=(front, back)
-    )
-    found = method(search, start)
-    jobs = found.permutation.tolist()
-    assert jobs[:front] == order[:front]
-    assert jobs[n_jobs - back :] == order[n_jobs - back :]
-    inner = order[front : n_jobs - back]
-    least = min(
-        tiny.evaluate([*order[:front], *middle, *order[n_jobs - back :]])
-        for middle in permutations(inner)
-    )
+@given(oracle.problems(max_jobs=6).flatmap(oracle.with_given_ends))
+def test_with_given_ends_schedules_get_no_worse(method, tiny):
+    problem, order = shop_of(tiny, "lb1"), np.arange(tiny.n_jobs)
+    start = Incumbent(problem.evaluate(order), order, "initial")
+    found = method(Search(problem, 0, iterations=30), start)
+    least = tiny.best_orders()[0]
     assert least <= found.value <= start.value
-    if len(inner) <= 3:
+    if tiny.n_jobs <= 3:
         assert found.value == least
 
 
 def test_a_large_makespan_takes_wider_numbers():
     times = np.random.default_rng(1).integers(5000, 9000, (12, 4))
-    instance = FlowShopInstance("long", times)
-    start = neh(Search(instance, 0))
+    problem = FlowShopProblem(FlowShopInstance("long", times))
+    start = neh(Search(problem, 0))
     assert start.value > 2**15
-    found = iterated_greedy(Search(instance, 0, iterations=200), start)
+    found = iterated_greedy(Search(problem, 0, iterations=200), start)
     assert found.value < start.value
 
 
 def test_chains_go_on_from_what_is_found_elsewhere(monkeypatch):
     """The optimum is given; one round of one chain finds it from there alone."""
-    instance = taillard_instance("ta001")
+    problem = FlowShopProblem(taillard_instance("ta001"))
     monkeypatch.setattr(chains, "ROUND_OPERATIONS", 1)
-    optimum = iterated_greedy(Search(instance, 1278))
-    search = Search(instance, 0, iterations=2, elsewhere=lambda: optimum)
+    optimum = iterated_greedy(Search(problem, 1278))
+    search = Search(problem, 0, iterations=2, elsewhere=lambda: optimum)
     assert iterated_greedy(search, neh(search)) is optimum
 
 
@@ -117,10 +103,10 @@ def test_improvements_fall_and_are_announced_in_the_callers_thread():
         threads.add(threading.current_thread())
         values.append(incumbent.value)
 
-    instance = taillard_instance("ta022")
+    problem = FlowShopProblem(taillard_instance("ta022"))
     limit = time.monotonic() + 0.5
     found = iterated_greedy(
-        Search(instance, 0, limit, threads=2, on_improvement=improved)
+        Search(problem, 0, limit, threads=2, on_improvement=improved)
     )
     assert threads == {threading.current_thread()}
     assert values == sorted(set(values), reverse=True)
@@ -135,18 +121,18 @@ def test_search_ends_when_asked_to():
         asked.append(True)
         return len(asked) > 3
 
-    instance = taillard_instance("ta110")
-    iterated_greedy(Search(instance, 0, threads=2, should_stop=should_stop))
+    problem = FlowShopProblem(taillard_instance("ta110"))
+    iterated_greedy(Search(problem, 0, threads=2, should_stop=should_stop))
     assert len(asked) >= 4
 
 
 def test_search_ends_within_a_round_of_its_deadline():
     """One round of 500 jobs takes seconds: the running chains are told to stop."""
-    instance = taillard_instance("ta120")
-    start = neh(Search(instance, 0))
-    load(Search(instance, 0), start)
+    problem = FlowShopProblem(taillard_instance("ta120"))
+    start = neh(Search(problem, 0))
+    load(Search(problem, 0), start)
     begin = time.monotonic()
-    found = iterated_greedy(Search(instance, 0, begin + 0.1, threads=2), start)
+    found = iterated_greedy(Search(problem, 0, begin + 0.1, threads=2), start)
     assert found.value <= start.value
     assert time.monotonic() - begin < 30
 
@@ -162,7 +148,12 @@ def test_error_of_a_callback_ends_the_chains():
     before = threading.active_count()
     with pytest.raises(Oops):
         iterated_greedy(
-            Search(taillard_instance("ta051"), 0, threads=2, on_improvement=improved)
+            Search(
+                FlowShopProblem(taillard_instance("ta051")),
+                0,
+                threads=2,
+                on_improvement=improved,
+            )
         )
     assert threading.active_count() == before
 
@@ -176,6 +167,6 @@ def test_what_is_loaded_is_for_the_integers_that_are_used(monkeypatch, scale, la
     loaded = set()
     monkeypatch.setattr(chains, "iterate", lambda _c, one, _n: loaded.add(type(one)))
     times = scale * np.array([[3, 2], [1, 4], [2, 2], [5, 1]])
-    search = Search(FlowShopInstance("shop", times), 0)
+    search = Search(FlowShopProblem(FlowShopInstance("shop", times)), 0)
     load(search, neh(search))
     assert loaded == lanes

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopInstance, taillard_instance
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
 from dpbb.flowshop.heuristics.search import Method
 from dpbb.problem import Incumbent, StartSearch
@@ -20,7 +20,7 @@ from dpbb.problem import Incumbent, StartSearch
 
 @pytest.fixture(scope="module")
 def ta001():
-    return taillard_instance("ta001")
+    return FlowShopProblem(taillard_instance("ta001"))
 
 
 def test_none_gives_the_initial_permutation_or_nothing(ta001):
@@ -47,7 +47,9 @@ def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
 
 
 def test_auto_proves_the_optimum_of_50_jobs_on_5_machines():
-    found = first_incumbent(taillard_instance("ta035"), StartSearch(time_limit_s=20))
+    found = first_incumbent(
+        FlowShopProblem(taillard_instance("ta035")), StartSearch(time_limit_s=20)
+    )
     assert (found.value, found.proved) == (2863, True)
 
 
@@ -73,7 +75,7 @@ def test_known_lower_bound_ends_the_search(ta001):
 
 def test_stop_ends_the_search_with_the_best_so_far():
     found = first_incumbent(
-        taillard_instance("ta051"),
+        FlowShopProblem(taillard_instance("ta051")),
         StartSearch(time_limit_s=1000, should_stop=lambda: True),
     )
     assert found.source in ("own order", "palmer")
@@ -81,7 +83,8 @@ def test_stop_ends_the_search_with_the_best_so_far():
 
 def test_one_and_two_jobs():
     for times in ([[3, 4]], [[3, 4], [4, 3]], [[0], [0], [0]]):
-        found = first_incumbent(FlowShopInstance("x", times), StartSearch())
+        shop = FlowShopProblem(FlowShopInstance("x", times))
+        found = first_incumbent(shop, StartSearch())
         assert found.proved
 
 
@@ -103,7 +106,8 @@ def test_import_is_light():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
 
 
-SHOP = FlowShopInstance("shop", np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]))
+TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
+SHOP = FlowShopProblem(FlowShopInstance("shop", TIMES))
 ORDER = np.arange(4)
 
 

@@ -34,7 +34,7 @@ def test_a_problem_without_heuristics_takes_none_of_them():
 @pytest.mark.parametrize("name", HEURISTICS)
 def test_every_row_leads_to_a_heuristic(name):
     times = np.random.default_rng(0).integers(1, 30, (6, 3))
-    shop = FlowShopInstance("shop", times)
+    shop = FlowShopProblem(FlowShopInstance("shop", times))
     found = first_incumbent(
         shop, StartSearch(method=name, time_limit_s=0.05, lower_bound=0)
     )
@@ -54,7 +54,7 @@ def test_a_device_takes_the_function_of_a_row_for_it(monkeypatch):
         monkeypatch.setattr(heuristics, name, found, raising=False)
     here = "dpbb.flowshop.heuristics"
     times = np.random.default_rng(0).integers(1, 30, (10, 8))
-    shop = FlowShopInstance("shop", times)
+    shop = FlowShopProblem(FlowShopInstance("shop", times))
     monkeypatch.setitem(HEURISTICS, "ig", Method(f"{here}:on_cpu", f"{here}:on_gpu"))
     for device in ("cpu", "gpu"):
         how = {"time_limit_s": 0.05, "iterations": 7, "device": device}

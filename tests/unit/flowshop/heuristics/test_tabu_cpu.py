@@ -1,28 +1,10 @@
 """Tabu search on cores against a slow search in NumPy."""
 
 import itertools
-import json
 
-import numpy as np
-
-from dpbb import FlowShopInstance
 from dpbb.flowshop.heuristics import tabu_cpu
-from dpbb.flowshop.heuristics.tabu import make_searches, make_starts
 from dpbb.flowshop.makespan import makespan
-from dpbb.flowshop.taillard import taillard_instance
-from tests.conftest import GOLDEN
-
-
-def shop(n_jobs, n_machines, seed=3, longest=20):
-    times = np.random.default_rng(seed).integers(0, longest, (n_jobs, n_machines))
-    return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
-
-
-def searched(instance, generations, *, threads=1, searches=1, **how):
-    starts = make_starts(instance, range(instance.n_jobs), searches, seed=1)
-    run = make_searches(instance, starts, generations, "cpu", threads=threads, **how)
-    run.run()
-    return run
+from tests.parity.tabu import check_golden, searched, shop
 
 
 def neighbours(jobs):
@@ -59,24 +41,14 @@ def slow_search(run):
 
 
 def test_golden_values_and_trajectories():
-    file = GOLDEN / "bounds_tabu_jobshop.json"
-    for golden in json.loads(file.read_text())["tabu"]:
-        instance = taillard_instance(golden["inst"])
-        starts = make_starts(instance, range(20), 1, 0)
-        found = make_searches(instance, starts, 12, "cpu", threads=1).neighbours()
-        assert found.tolist() == golden["f_generation0"]
-        run = searched(instance, 12, tenure=7)
-        steps = np.column_stack([run.moves[0], run.history[0, 1:]])
-        assert steps.tolist() == golden["trajectory_t_f"]
-        assert run.parents[0].tolist() == golden["final"]
-        assert run.values[0, 1] == golden["best"]
+    check_golden("cpu")
 
 
 def test_trajectories_are_those_of_the_definition():
     for n_jobs, n_machines, longest in [(2, 3, 9), (3, 2, 9), (7, 1, 9), (8, 4, 3)]:
-        instance = shop(n_jobs, n_machines, longest=longest)
+        instance = shop(n_jobs, n_machines, longest)
         for tenure, kept in [(0, (0, 0)), (1, (0, 0)), (6, (0, 0)), (3, (1, 1))]:
-            run = searched(instance, 12, tenure=tenure, kept=kept)
+            run = searched(instance, "cpu", 12, tenure=tenure, kept=kept)
             moves, values, parent, best = slow_search(run)
             assert run.moves[0].tolist() == moves
             assert run.history[0, 1:].tolist() == values
@@ -87,8 +59,8 @@ def test_trajectories_are_those_of_the_definition():
 
 def test_threads_and_parts_change_nothing(monkeypatch):
     instance = shop(40, 5)
-    one = searched(instance, 10)
+    one = searched(instance, "cpu", 10)
     monkeypatch.setattr(tabu_cpu, "PART_OPERATIONS", 0)
-    many = searched(instance, 10, threads=3, searches=4)
+    many = searched(instance, "cpu", 10, threads=3, searches=4)
     assert many.moves[0].tolist() == one.moves[0].tolist()
     assert len({tuple(row) for row in many.moves.tolist()}) == 4
