@@ -23,7 +23,7 @@ from dpbb.engines.cpu.engine import processor_name
 from dpbb.errors import OptionError
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Problem, bound_of
+from dpbb.problem import Problem, bound_of, instance_name_of
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
@@ -103,6 +103,31 @@ class Measurement:
         values = asdict(self)
         more = values.pop("more")
         return values | {"nodes_per_s": self.nodes_per_s} | more
+
+
+def measurement(
+    tree: str,
+    problem: Problem[Any],
+    ub: int,
+    device: Device,
+    runs: Sequence[Explored],
+    known: int | None,
+    **more: Any,
+) -> Measurement:
+    """Return the figures of a tree that an engine explored; see ``Measurement``."""
+    counts, whole = {run.nodes for run in runs}, all(run.over for run in runs)
+    return Measurement(
+        tree=tree,
+        instance=instance_name_of(problem),
+        digest=problem.digest,
+        ub=ub,
+        engine={"cuda": "gpu"}.get(device.kind, device.kind),
+        device=device.name,
+        nodes=runs[0].nodes,
+        exact=counts == {known} if whole and known is not None else None,
+        seconds=tuple(run.seconds for run in runs),
+        more=more,
+    )
 
 
 HEADER = (

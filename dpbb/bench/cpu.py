@@ -15,6 +15,7 @@ from dpbb.bench.common import (
     add_common,
     check_counts,
     explored,
+    measurement,
     report,
 )
 from dpbb.engines.cpu.engine import CpuEngine
@@ -23,18 +24,18 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
 
 TREES = {
-    "ta030": ("ta030", 2178, 2_797_688, 43),
-    "ta028": ("ta028", 2200, 14_523_872, 46),
-    "ta029": ("ta029", 2237, 13_440_016, 84),
-    "ta042": ("ta042", 2867, 3_065_651, 0),
-    "ta056": ("ta056", 3650, 4_288_746, 0),
-    "ta056-long": ("ta056", 3660, 107_404_891, 0),
-    "ta081": ("ta081", 6090, 1_510_280, 0),
-    "ta081-long": ("ta081", 6100, 10_360_250, 0),
-    "ta101": ("ta101", 11152, 10_221_772, 0),
-    "ta109-long": ("ta109", 11146, 22_485_540, 0),
-    "ta022-long": ("ta022", 2099, 55_138_829, 34),
-    "ta021-long": ("ta021", 2297, 447_986_455, 1440),
+    "ta030": ("ta030", 2178, 2_797_731),
+    "ta028": ("ta028", 2200, 14_523_918),
+    "ta029": ("ta029", 2237, 13_440_100),
+    "ta042": ("ta042", 2867, 3_065_651),
+    "ta056": ("ta056", 3650, 4_288_746),
+    "ta056-long": ("ta056", 3660, 107_404_891),
+    "ta081": ("ta081", 6090, 1_510_280),
+    "ta081-long": ("ta081", 6100, 10_360_250),
+    "ta101": ("ta101", 11152, 10_221_772),
+    "ta109-long": ("ta109", 11146, 22_485_540),
+    "ta022-long": ("ta022", 2099, 55_138_863),
+    "ta021-long": ("ta021", 2297, 447_987_895),
 }
 """Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree.
 
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def measure(name: str, threads: Sequence[int], repeat: int) -> Iterator[Measurement]:
     """Explore one tree ``repeat`` times with each number of threads, in turns."""
-    instance, ub, *expected = TREES[name]
+    instance, ub, known = TREES[name]
     problem = FlowShopProblem(taillard_instance(instance))
     engine = CpuEngine()
     devices = {count: engine.devices(count)[0] for count in threads}
@@ -78,18 +79,8 @@ def measure(name: str, threads: Sequence[int], repeat: int) -> Iterator[Measurem
             runs[count].append(explored(engine, device, problem, ub))
     first = 0.0
     for count, found in runs.items():
-        one = Measurement(
-            tree=name,
-            instance=instance,
-            digest=problem.digest,
-            ub=ub,
-            engine="cpu",
-            device=devices[count].name,
-            nodes=found[0].nodes,
-            exact=all([run.decomposed, run.leaves] == expected for run in found),
-            seconds=tuple(run.seconds for run in found),
-            more={"threads": count},
-        )
+        device = devices[count]
+        one = measurement(name, problem, ub, device, found, known, threads=count)
         first = first or one.nodes_per_s
         one.more["times the first"] = one.nodes_per_s / first
         yield one

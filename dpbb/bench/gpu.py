@@ -6,16 +6,16 @@ The exit code is 1 when a count is wrong.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 from dpbb.bench.common import (
-    Explored,
     Measurement,
     add_common,
     check_counts,
     explored,
+    measurement,
     report,
 )
 from dpbb.engines.base import Device
@@ -27,7 +27,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, Tuning
-from dpbb.problem import Problem, bound_of, instance_name_of
+from dpbb.problem import Problem, bound_of
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta021": ("ta021", 2297, 447_987_895),
@@ -95,8 +95,15 @@ def run(args: argparse.Namespace) -> int:
 def _measured(
     engine: GpuEngine, device: Device, args: argparse.Namespace
 ) -> Iterator[Measurement]:
+    """Explore each tree in each way.
+
+    Among the further figures are the number of explorers, the share of the warps' time
+    that was spent waiting for work, and the joules of a run.
+    """
     for tree in args.trees:
+        _, ub, known = TREES[tree]
         problem = _problem(tree, args)
+        bound = bound_of(problem)
         for balance, explorers in product(args.balance, args.explorers):
             tuning = Tuning(
                 explorers=explorers,
@@ -104,51 +111,23 @@ def _measured(
                 balance=balance,
                 slice_s=args.slice,
             )
-            how = engine, device, problem, TREES[tree][1], args.limit_s, tuning
-            yield _measurement(
+            how = engine, device, problem, ub, args.limit_s, tuning
+            runs = [explored(*how) for _ in range(args.repeat)]
+            last = runs[-1].statistics
+            lanes = 1 if balance is Balance.STEAL else 32
+            yield measurement(
                 tree,
                 problem,
-                balance,
-                [explored(*how) for _ in range(args.repeat)],
+                ub,
                 device,
+                runs,
+                known if bound == LB1 else None,
+                bound=bound,
+                balance=str(balance),
+                explorers=int(last["n_warps"]) * lanes,
+                idle=last["idle_ns"] / max(last["busy_ns"] + last["idle_ns"], 1.0),
+                energy_j=runs[-1].joules,
             )
-
-
-def _measurement(
-    tree: str,
-    problem: Problem[Any],
-    balance: Balance,
-    runs: Sequence[Explored],
-    device: Device,
-) -> Measurement:
-    """Return the figures of a tree.
-
-    Among the further ones are the number of explorers, the share of the warps' time
-    that was spent waiting for work, and the joules of a run.
-    """
-    _, ub, known = TREES[tree]
-    last = runs[-1].statistics
-    whole = all(run.over for run in runs)
-    is_known = whole and known is not None and bound_of(problem) == LB1
-    lanes = 1 if balance is Balance.STEAL else 32
-    return Measurement(
-        tree=tree,
-        instance=instance_name_of(problem),
-        digest=problem.digest,
-        ub=ub,
-        engine="gpu",
-        device=device.name,
-        nodes=runs[0].nodes,
-        exact={run.nodes for run in runs} == {known} if is_known else None,
-        seconds=tuple(run.seconds for run in runs),
-        more={
-            "bound": bound_of(problem),
-            "balance": str(balance),
-            "explorers": int(last["n_warps"]) * lanes,
-            "idle": last["idle_ns"] / max(last["busy_ns"] + last["idle_ns"], 1.0),
-            "energy_j": runs[-1].joules,
-        },
-    )
 
 
 def _problem(tree: str, args: argparse.Namespace) -> Problem[Any]:

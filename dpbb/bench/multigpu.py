@@ -10,10 +10,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpbb.bench.common import Measurement, add_common, check_counts, report
-from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.formats import read_instance
@@ -22,7 +21,7 @@ from dpbb.options import EngineName, TreeOptions
 from dpbb.result import Result
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster, Worker
+    from distributed import Client, Worker
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta028": ("ta028", 2200, 14_523_918),
@@ -78,10 +77,10 @@ def measured(args: argparse.Namespace) -> Iterator[Measurement]:
         threads = gpus if args.engine == "cpu" else None
         with embedded_cluster(
             workers=gpus, threads=threads, engine=args.engine, dashboard_address=":0"
-        ) as (cluster, client):
+        ) as (_, client):
             client.wait_for_workers(gpus, JOIN_S)
             for tree, instance in instances.items():
-                _warm_up(TREES[tree][1], instance, cluster, client, args, gpus)
+                _warm_up(TREES[tree][1], instance, client, args, gpus)
                 one = _measure(tree, instance, client, args, gpus)
                 share = one.nodes_per_s / gpus
                 one.more["efficiency"] = share / each.setdefault(tree, share)
@@ -91,7 +90,6 @@ def measured(args: argparse.Namespace) -> Iterator[Measurement]:
 def _warm_up(
     ub: int,
     instance: FlowShopInstance,
-    cluster: LocalCluster,
     client: Client,
     args: argparse.Namespace,
     seats: int,
@@ -101,35 +99,37 @@ def _warm_up(
     # a tree of one node, which has the plugins registered
     calm = argparse.Namespace(**{**vars(args), "limit_s": JOIN_S, "rows": False})
     _solve(instance, problem.root_bound, client, calm)
-    scheduler: Any = cluster.scheduler
-    table = scheduler.extensions["dpbb"].hub.table
-    kinds = engines_by_kind(args.engine, problem, TreeOptions())
     deadline = time.monotonic() + JOIN_S
-    while len(found := table.usable_by(kinds)) < seats:
+    while True:
+        opened = client.run(_open_sessions, problem, ub, args.engine)
+        found = sum(opened.values())
+        if found >= seats:
+            return
         if time.monotonic() > deadline:
             raise DpbbError(
-                f"expected {seats} seats within {JOIN_S:.0f} s, got {len(found)}: "
-                f"{', '.join(seat.id for seat in found)}; see `dpbb engines`"
+                f"expected {seats} seats within {JOIN_S:.0f} s, got {found}; see "
+                "`dpbb engines`"
             )
         time.sleep(0.1)
-    client.run(_open_sessions, problem, ub, args.engine)
 
 
 async def _open_sessions(
     problem: FlowShopProblem, ub: int, engine: str, dask_worker: Worker
-) -> None:
-    """Open and close a session on every seat of a worker."""
+) -> int:
+    """Open and close a session on every seat of a worker; returns how many."""
     import asyncio
 
     from dpbb.engines.registry import get_engine
 
     kind = "cuda" if engine == "gpu" else "cpu"
-    for sessions in dask_worker.extensions["dpbb"].seats.values():
-        if sessions.device.kind == kind:
-            session = await asyncio.to_thread(
-                get_engine(engine).open, problem, TreeOptions(), sessions.device, ub=ub
-            )
-            session.close()
+    seats = dask_worker.extensions["dpbb"].seats.values()
+    devices = [one.device for one in seats if one.device.kind == kind]
+    for device in devices:
+        session = await asyncio.to_thread(
+            get_engine(engine).open, problem, TreeOptions(), device, ub=ub
+        )
+        session.close()
+    return len(devices)
 
 
 def _solve(

@@ -99,18 +99,18 @@ def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
 
 
 def read_all(
-    paths: Sequence[Path], reader: str, data_dir: str | None = None
+    paths: Sequence[Path], data_dir: str | None = None
 ) -> tuple[list[Record], list[str]]:
     """Return one record of each instance of campaigns, and which do not hold.
 
     It has the best schedule and the best bound of all that hold. Of several folders,
-    certificates are named with theirs. ``reader``: as of ``CampaignFolder``.
+    certificates are named with theirs.
     """
     found: dict[str, Record] = {}
     doubts = []
     folders = {path.resolve(): path for path in paths}.values()
     for path in folders:
-        folder = CampaignFolder(path, reader)
+        folder = CampaignFolder(path)
         for file, written in folder.by_file().items():
             record = after_kill(written, file, folder)
             doubt = doubt_of(record, path, data_dir)
@@ -143,17 +143,17 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         saved = load_checkpoint(str(own))
     except CheckpointError:  # as the next attempt will say
         return record
-    problem = saved.spec.problem
     totals = record.earlier.plus(totals_of(saved))
-    if problem.digest != record.digest or totals.seconds <= record.totals.seconds:
+    other = saved.spec.problem.digest != record.digest
+    if other or totals.seconds <= record.totals.seconds:
         return record
     least = min((unit.least_lb for unit in saved.units), default=saved.ub)
     known = replace(
         record,
         totals=totals,
-        status=str(Status.UNKNOWN if saved.value is None else Status.FEASIBLE),
-        termination=str(Termination.STOPPED),
-        proof=str(Proof.OPEN_ROOTS),
+        status=Status.UNKNOWN if saved.value is None else Status.FEASIBLE,
+        termination=Termination.STOPPED,
+        proof=Proof.OPEN_ROOTS,
         makespan=saved.value,
         permutation=saved.permutation,
         lower_bound=min(least, saved.ub),
@@ -161,7 +161,7 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         attempts=record.attempts + 1,
         checkpoint=f"{CHECKPOINTS}/{own.name}",
         checkpoint_host=platform.node(),
-        strategy=str(strategy_before(saved)),
+        strategy=strategy_before(saved),
         bound=saved.spec.tree.bound,
         trajectory=steps_of(saved.trajectory),
         error="",

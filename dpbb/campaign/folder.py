@@ -147,9 +147,9 @@ class Record:
         both = replace(self, **{name: getattr(other, name) for name in names})
         if names and both.makespan is not None and not both.proved:
             if both.makespan == both.lower_bound:
-                return replace(both, status=str(Status.OPTIMAL))
+                return replace(both, status=Status.OPTIMAL)
             if both.status == Status.UNKNOWN:
-                return replace(both, status=str(Status.FEASIBLE))
+                return replace(both, status=Status.FEASIBLE)
         return both
 
     @property
@@ -190,48 +190,32 @@ class Record:
 
 
 class CampaignFolder:
-    """Reads and writes the records of one folder.
+    """Reads and writes the records of one folder."""
 
-    Parameters
-    ----------
-    path
-        Made where it is not there, unless it is only read.
-    reader
-        Who only reads it, for messages.
-
-    Raises
-    ------
-    OptionError
-        It cannot be written to; or it is to be read, and no campaign made it.
-    """
-
-    def __init__(self, path: Path, reader: str | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        if reader is not None:
-            if not (path / RECORDS).is_dir():
-                raise OptionError(
-                    f"{reader}: expected the folder of a campaign, got {path}"
-                )
-            return
-        try:
-            (path / RECORDS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OptionError(
-                f"-o: expected a folder that can be written, got {path}: "
-                f"{error.strerror}"
-            ) from error
-        check_writable(path / LOCK, "-o")
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other campaigns out of the folder for the block.
+        """Make the folder, and keep other campaigns out of it for the block.
 
-        DpbbError: another one has it; says on which machine.
+        Raises
+        ------
+        OptionError
+            It cannot be written to.
+        DpbbError
+            Another campaign has it; says on which machine.
         """
-        with alone(
-            self.path / LOCK,
-            f"{self.path}: expected a folder that no other campaign uses",
-        ):
+        try:
+            (self.path / RECORDS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OptionError(
+                f"-o: expected a folder that can be written, got {self.path}: "
+                f"{error.strerror}"
+            ) from error
+        check_writable(self.path / LOCK, "-o")
+        expected = f"{self.path}: expected a folder that no other campaign uses"
+        with alone(self.path / LOCK, expected):
             yield
 
     def records(self) -> dict[str, Record]:
@@ -239,7 +223,19 @@ class CampaignFolder:
         return {record.digest: record for record in self.by_file().values()}
 
     def by_file(self) -> dict[Path, Record]:
-        """Return all records by their files; DpbbError: a file that is no record."""
+        """Return all records by their files.
+
+        Raises
+        ------
+        OptionError
+            No campaign made the folder.
+        DpbbError
+            A file that is no record.
+        """
+        if not (self.path / RECORDS).is_dir():
+            raise OptionError(
+                f"report: expected the folder of a campaign, got {self.path}"
+            )
         found = {}
         for file in sorted((self.path / RECORDS).iterdir()):
             if file.suffix != ".json":
@@ -265,6 +261,7 @@ class CampaignFolder:
         DpbbError: it cannot be written.
         """
         file = self.path / RECORDS / f"{self.label(record)}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".new")
         with whole_file(beside):
             text = msgspec.json.encode(record)

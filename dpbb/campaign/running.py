@@ -57,7 +57,10 @@ LEAST_S = 0.01
 TAKEN = ("scheduler", "workers", "threads", "engine")
 """Options that an instance takes anew when it goes on from a checkpoint."""
 
-SAME = ("makespan", "permutation", "lower_bound", "engine", "seats", "versions")
+SAME = (
+    *("status", "termination", "proof", "makespan", "permutation", "lower_bound"),
+    *("engine", "seats", "versions"),
+)
 """What a record has as its result has it."""
 
 OWN = ("checkpoint", "certificate")
@@ -126,7 +129,6 @@ class Campaign:
     schedules: Mapping[str, KnownSchedule] = field(default_factory=dict)
     hint: bool = False
     certificates: bool = True
-    data_dir: str | None = None
     should_stop: Callable[[], bool] = lambda: False
     on_line: Callable[[str], None] = lambda _text: None
     on_state: Callable[[Sequence[Watch], int, int], None] = lambda *_: None
@@ -134,17 +136,39 @@ class Campaign:
     _host: str = field(default_factory=platform.node)
     _broken: bool = False
 
-    def run(self, sources: Sequence[str] | Mapping[str, Problem[Any]]) -> list[Record]:
+    def check_options(self, problems: Mapping[str, Problem[Any]]) -> None:
+        """Raise OptionError for options that an instance could not be solved with.
+
+        Those of the campaign's own are among them, and what is of one instance.
+        """
+        for name in OWN:
+            if getattr(self.options, name) is not None:
+                raise OptionError(f"{name}: expected none, it is the campaign's own")
+        if self.options.all_optima:
+            raise OptionError(
+                "all_optima: expected with one instance (dpbb solve INSTANCE "
+                "--all-optima), got a campaign, which looks for one optimum of each"
+            )
+        self.options.replace(checkpoint=CHECKPOINTS)
+        for source, problem in problems.items():
+            known = best_known_of(problem) if self.hint else None
+            above = {} if known is None else {"upper_bound": known.upper_bound + 1}
+            try:
+                checked(problem, None, self.options, above, Progress())
+            except OptionError as error:
+                raise OptionError(f"{source}: {error}") from error
+
+    def run(self, problems: Mapping[str, Problem[Any]]) -> list[Record]:
         """Solve what is not proved yet; returns the records of all, cheapest first.
 
         Parameters
         ----------
-        sources
-            Names and files, or what ``problems_of`` made of them.
+        problems
+            Instances by what they were asked for; see ``problems_of``.
 
         Raises
         ------
-        OptionError, InstanceError
+        OptionError
             Bad input, before anything is solved.
         DpbbError
             Another campaign has the folder, or no scheduler answers.
@@ -154,55 +178,47 @@ class Campaign:
             self.options = self.options.replace(scheduler=client.scheduler.address)
         if where:
             self.on_line(where)
-        if not isinstance(sources, Mapping):
-            sources = problems_of(sources, self.data_dir)
-        check_options(self.options, sources, hint=self.hint)
+        self.check_options(problems)
         if self.options.scheduler is not None:
             self._host = host_of(self.options.scheduler)
-        problems = {one.digest: (source, one) for source, one in sources.items()}
-        names = {named(instance_name_of(one)) for _, one in problems.values()}
+        sources = {one.digest: (source, one) for source, one in problems.items()}
+        names = {named(instance_name_of(one)) for one in problems.values()}
         if self.schedules and not names & self.schedules.keys():
             self.on_line(
                 f"--schedules: expected names such as {min(names)}, got none of an "
                 f"instance of this campaign, but such as {min(self.schedules)}"
             )
         with self.folder.alone():
-            records = self.folder.records()
+            records = {}
             for file, record in self.folder.by_file().items():
-                self._check(file, record, problems.get(record.digest))
+                if record.digest in sources:
+                    self._check(file, record, sources[record.digest][1])
                 known = after_kill(record, file, self.folder)
                 if known != record:
-                    records[record.digest] = known
                     self.folder.save(known)
+                records[record.digest] = known
             found = [
-                self._estimated(source, problem, records.get(digest))
-                for digest, (source, problem) in problems.items()
+                records.get(digest) or self._estimated(source, problem)
+                for digest, (source, problem) in sources.items()
                 if not self.should_stop()
             ]
             found.sort(key=_cost)
-            self._solve_all(found, {key: one for key, (_, one) in problems.items()})
+            self._solve_all(found, {key: one for key, (_, one) in sources.items()})
             records = self.folder.records()
             return [records[record.digest] for record in found]
 
-    def _check(
-        self, file: Path, record: Record, known: tuple[str, Problem[Any]] | None
-    ) -> None:
+    def _check(self, file: Path, record: Record, problem: Problem[Any]) -> None:
         """Check that a record which says that nothing is left to do holds."""
-        if known is None or record.status not in ENDED:
-            return
-        doubt = doubt_of(record, self.folder.path, self.data_dir, known[1])
+        ended = record.status in ENDED
+        doubt = ended and doubt_of(record, self.folder.path, problem=problem)
         if doubt:
             raise DpbbError(
                 f"{file}: expected a record that holds, or none to solve the instance "
                 f"again, got one of which {doubt}"
             )
 
-    def _estimated(
-        self, source: str, problem: Problem[Any], record: Record | None
-    ) -> Record:
-        """Return the record of an instance, made with an estimate if there is none."""
-        if record is not None:
-            return record
+    def _estimated(self, source: str, problem: Problem[Any]) -> Record:
+        """Return a new record of an instance, with an estimate of its tree."""
         known = best_known_of(problem)
         record = Record(
             source=source,
@@ -214,16 +230,13 @@ class Campaign:
             best_upper=None if known is None else known.upper_bound,
             bound=str(self.options.bound or ""),
         )
-        tree = {
-            name: value for name, value in self._given().items() if name in USED_OPTIONS
-        }
         try:
             size = estimate(
                 problem,
                 seconds=self.estimate_s,
                 measure=False,
                 should_stop=self.should_stop,
-                **tree,
+                **self._given(USED_OPTIONS),
             )
             record = replace(record, estimated=size.nodes, doubts=size.reasons)
             record = replace(record, low=size.low, high=size.high)
@@ -281,9 +294,6 @@ class Campaign:
             self.on_line(f"no record: {error}; the campaign stops")
             raise
 
-    def _stops(self) -> bool:
-        return self._broken or self.should_stop()
-
     def _may_begin(self, record: Record, running: int) -> bool:
         if self.should_stop():
             return False
@@ -294,15 +304,18 @@ class Campaign:
     def _solve(self, record: Record, problem: Problem[Any], watch: Watch) -> Record:
         """Solve one instance, or go on with it; saves and returns its record."""
         label = self.folder.label(record)
-        own = self._place(CHECKPOINTS, label)
-        checkpoint = str(own)  # wherever the record, which may be anybody's, says
+        own = self._checkpoints(label)  # whatever the record, which is anybody's, says
+        checkpoint = str(own)
         certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
         changes: dict[str, Any] = {}
         known = self.schedules.get(named(record.instance))
         if known is not None:
             changes["initial"] = known.permutation
             record = replace(record, known_from=known.source)
-        how: dict[str, Any] = {"progress": watch, "should_stop": self._stops}
+        how: dict[str, Any] = {
+            "progress": watch,
+            "should_stop": lambda: self._broken or self.should_stop(),
+        }
         try:
             ended = record.status in ENDED  # without a schedule: another tree is next
             saved = None if ended else self._saved(checkpoint, record)
@@ -314,13 +327,9 @@ class Campaign:
             self.folder.save(record)  # should it be killed
             changes["time_limit_s"] = self._time_left(record, saved)
             if saved is not None:
-                same = {
-                    name: value
-                    for name, value in self._given().items()
-                    if name in TAKEN
-                }
                 self.on_line(self._going_on(record, saved, changes.keys()))
-                result = api.resume(checkpoint, **how, **same, **changes)
+                how |= self._given(TAKEN)
+                result = api.resume(checkpoint, **how, **changes)
             else:
                 if self.hint and record.best_upper is not None:
                     changes["upper_bound"] = record.best_upper + 1
@@ -341,15 +350,16 @@ class Campaign:
     def _tidy(self, record: Record) -> None:
         """Remove the checkpoint of what ended, also one that a kill left behind."""
         if record.status in ENDED:
-            own = self._place(CHECKPOINTS, self.folder.label(record))
+            own = self._checkpoints(self.folder.label(record))
             shutil.rmtree(own, ignore_errors=True)
 
-    def _place(self, kind: str, label: str) -> Path:
-        return (self.folder.path / kind / label).absolute()
+    def _checkpoints(self, label: str) -> Path:
+        return (self.folder.path / CHECKPOINTS / label).absolute()
 
-    def _given(self) -> dict[str, Any]:
+    def _given(self, names: Collection[str] = OPTIONS) -> dict[str, Any]:
+        """Return those of some options that are not None."""
         values = self.options.to_mapping()
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: values[name] for name in names if values[name] is not None}
 
     def _time_left(self, record: Record, saved: Checkpoint | None) -> float | None:
         """Seconds of an instance's limit that no attempt has had, killed ones too."""
@@ -408,65 +418,33 @@ class Campaign:
     def _with_result(
         self, record: Record, result: Result, own: Path, certificate: Path
     ) -> Record:
-        hosts = dict.fromkeys((*record.hosts, platform.node()))
         ended = result.status in ENDED
-        there = certificate.is_file()
         local = self.options.scheduler is None
         checkpoint = f"{CHECKPOINTS}/{own.name}" if local else str(own)
         latest = {name: getattr(result, name) for name in Totals.__dataclass_fields__}
         totals = record.earlier.plus(Totals(**latest))
+        # what ended or was stopped goes on with the time that it had left
+        took = result.termination in (Termination.STOPPED, Termination.EXHAUSTED)
+        limit_s = 0.0 if took else self.options.time_limit_s or 0.0
+        values = result.options.to_mapping()
+        there = certificate.is_file()
         found = replace(
             record,
-            totals=totals,
-            status=str(result.status),
-            termination=str(result.termination),
-            proof=str(result.proof),
             **{name: getattr(result, name) for name in SAME},
-            hosts=tuple(hosts),
-            # what ended or was stopped goes on with the time that it had left
-            limit_s=totals.seconds
-            if result.termination in (Termination.STOPPED, Termination.EXHAUSTED)
-            else max(self.options.time_limit_s or 0.0, totals.seconds),
+            totals=totals,
+            hosts=tuple(dict.fromkeys((*record.hosts, platform.node()))),
+            limit_s=max(limit_s, totals.seconds),
             attempts=record.attempts + 1,
             checkpoint=None if ended else checkpoint,
             checkpoint_host=None if ended else self._host,
             certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
-            strategy=str(result.options.strategy),
-            bound=str(result.options.bound or ""),
-            options={
-                name: value
-                for name, value in result.options.to_mapping().items()
-                if name not in OWN
-            },
+            strategy=result.options.strategy,
+            bound=result.options.bound or "",
+            options={name: values[name] for name in values if name not in OWN},
             trajectory=steps_of(result.trajectory),
             error="",
         )
         return found if found.proved else found.with_best_of(record)
-
-
-def check_options(
-    options: SolveOptions, problems: Mapping[str, Problem[Any]], *, hint: bool = False
-) -> None:
-    """Raise OptionError for options that an instance could not be solved with.
-
-    Those of the campaign's own are among them, and what is of one instance.
-    """
-    for name in OWN:
-        if getattr(options, name) is not None:
-            raise OptionError(f"{name}: expected none, it is the campaign's own")
-    if options.all_optima:
-        raise OptionError(
-            "all_optima: expected with one instance (dpbb solve INSTANCE "
-            "--all-optima), got a campaign, which looks for one optimum of each"
-        )
-    options.replace(checkpoint=CHECKPOINTS)
-    for source, problem in problems.items():
-        known = best_known_of(problem) if hint else None
-        above = {} if known is None else {"upper_bound": known.upper_bound + 1}
-        try:
-            checked(problem, None, options, above, Progress())
-        except OptionError as error:
-            raise OptionError(f"{source}: {error}") from error
 
 
 def problems_of(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from dpbb.cluster.client.which import VARIABLES
-from dpbb.options import OPTIONS, ProgressStyle, Verbosity
+from dpbb.options import OPTIONS
 from dpbb.options.rows import Group, OptionRow, read_toml
 from dpbb.result.written import FORMS
 
@@ -17,70 +17,73 @@ SCHEDULERS = ", then ".join(
 """Where the address of a scheduler is looked for."""
 
 
-def valued(metavar: str, text: str, **more: Any) -> dict[str, Any]:
-    """Return an argument with a value, as ``add_argument`` takes it."""
-    return {"metavar": metavar, "help": text, **more}
+def add_rows(
+    parser: argparse._ActionsContainer,
+    rows: Mapping[str, str],
+    *names: str,
+    title: str | None = None,
+) -> None:
+    """Add arguments, each a row ``"--flag VALUE=default": help``.
+
+    Without a value it is a switch. The values N, K and U are whole numbers, ``one|two``
+    is a choice, ``VALUE?`` an argument that may be missing.
+
+    Parameters
+    ----------
+    names
+        Of the rows to add, without their values; default: all.
+    title
+        Of their group in the help.
+    """
+    group = parser if title is None else parser.add_argument_group(title)
+    for row, text in rows.items():
+        name, _, value = row.partition(" ")
+        if names and name not in names:
+            continue
+        value, _, default = value.partition("=")
+        kind = int if value in ("N", "K", "U") else str
+        how: dict[str, Any] = {"type": kind, "default": None}
+        if not value:
+            how = {"action": "store_true"}
+        elif "|" in value:
+            how["choices"] = value.split("|")
+        else:
+            how["metavar"] = value.removesuffix("?")
+        if default:
+            how["default"] = kind(default)
+        if value.endswith("?"):
+            how["nargs"] = "?"
+        group.add_argument(name, help=text, **how)
 
 
 COMMON = {
-    "instance": valued(
-        "INSTANCE",
-        "ta001 to ta120, VFR30_15_2 (with --data), or a file: Taillard's or VRF text, "
-        ".csv, .json, .npy",
-    ),
-    "--index": valued("N", "which instance of a file, from 0", type=int),
-    "--orientation": valued(
-        "ROWS", "rows of a table: jobs_rows (default) or machines_rows"
-    ),
-    "--blocking": {
-        "action": "store_true",
-        "help": "no buffers: a job stays on its machine until the next one is free",
-    },
-    "--data": valued("FOLDER", "benchmark files; default: $DPBB_DATA"),
-    "--front": valued(
-        "JOBS", "jobs that stay before all others, in this order: 3,0,7 or names"
-    ),
-    "--back": valued(
-        "JOBS", "jobs that stay after all others, in this order: 3,0,7 or names"
-    ),
-    "--output": valued(
-        "FILE",
-        "write the schedule (position, job, machine, start, end) as .csv or .xlsx, or "
-        f"a Gantt chart of it: {', '.join(FORMS[2:])}",
-    ),
-    "--json": {"action": "store_true", "help": "one JSON object on stdout"},
-    "--config": valued("FILE", "options in TOML: table [solve]"),
+    "instance INSTANCE": "ta001 to ta120, VFR30_15_2 (with --data), or a file: "
+    "Taillard's or VRF text, .csv, .json, .npy",
+    "--index N": "which instance of a file, from 0",
+    "--orientation ROWS": "rows of a table: jobs_rows (default) or machines_rows",
+    "--blocking": "no buffers: a job stays on its machine until the next one is free",
+    "--data FOLDER": "benchmark files; default: $DPBB_DATA",
+    "--front JOBS": "jobs that stay before all others, in this order: 3,0,7 or names",
+    "--back JOBS": "jobs that stay after all others, in this order: 3,0,7 or names",
+    "--output FILE": "write the schedule (position, job, machine, start, end) as .csv "
+    f"or .xlsx, or a Gantt chart of it: {', '.join(FORMS[2:])}",
+    "--json": "one JSON object on stdout",
+    "--config FILE": "options in TOML: table [solve]",
     # no option of a search, as no file may say what is executed
-    "--on-end": valued(
-        "COMMAND",
-        "run this (no shell), or POST JSON to http://..., at the end, at a failure, "
-        "and when there are no seats",
-    ),
-    "--scheduler": valued(
-        "ADDRESS",
-        "the Dask cluster, such as tcp://host:8786, or the path of a scheduler file; "
-        f"default: {SCHEDULERS}",
-    ),
-    "run_id": valued("RUN", "name of the run, or what it begins with"),
-    # for commands with the option progress
-    "--log-json": {
-        "dest": "progress",
-        "action": "store_const",
-        "const": str(ProgressStyle.JSON),
-        "default": argparse.SUPPRESS,
-        "help": "--progress json",
-    },
+    "--on-end COMMAND": "run this (no shell), or POST JSON to http://..., at the end, "
+    "at a failure, and when there are no seats",
+    "run_id RUN": "name of the run, or what it begins with",
+    "--scheduler ADDRESS": "the Dask cluster, such as tcp://host:8786, or the path of "
+    f"a scheduler file; default: {SCHEDULERS}",
 }
-"""Arguments of several commands by their names, as ``add_argument`` takes them."""
+"""Arguments of several commands, as ``add_rows`` takes them."""
 
 
 def add_common(
     parser: argparse._ActionsContainer, *names: str, title: str | None = None
 ) -> None:
     """Add common arguments, under a title if there is one."""
-    group = parser if title is None else parser.add_argument_group(title)
-    for name in names:
-        group.add_argument(name, **COMMON[name])
+    add_rows(parser, COMMON, *names, title=title)
 
 
 def add_instance(parser: argparse.ArgumentParser, *, ends: bool = True) -> None:
@@ -107,22 +110,29 @@ def add_options(
     groups = {name: parser.add_argument_group(name) for name in Group}
     for row in OPTIONS.values():
         add_option(groups[row.group], row, hidden=row.name in without)
-    add_short(groups[Group.SHOWN], Verbosity.QUIET)
-    add_short(groups[Group.SHOWN], Verbosity.VERBOSE)
-    add_common(groups[Group.SHOWN], "--log-json")
+    add_shown(groups[Group.SHOWN])
 
 
-def add_short(parser: argparse._ActionsContainer, level: Verbosity) -> None:
-    """Add ``-q, --quiet`` or ``-v, --verbose``, beside the option verbosity."""
+def add_short(
+    parser: argparse._ActionsContainer, *flags: str, row: str, value: str
+) -> None:
+    """Add what is short for a value of an option, such as ``-q, --quiet``."""
     parser.add_argument(
-        f"-{level[0]}",
-        f"--{level}",
-        dest="verbosity",
+        *flags,
+        dest=row,
         action="store_const",
-        const=str(level),
+        const=value,
         default=argparse.SUPPRESS,
-        help=f"--verbosity {level}",
+        help=f"{OPTIONS[row].flag} {value}",
     )
+
+
+def add_shown(parser: argparse._ActionsContainer, *, verbose: bool = True) -> None:
+    """Add what is short for options of how a run is shown."""
+    add_short(parser, "-q", "--quiet", row="verbosity", value="quiet")
+    if verbose:
+        add_short(parser, "-v", "--verbose", row="verbosity", value="verbose")
+    add_short(parser, "--log-json", row="progress", value="json")
 
 
 def add_option(

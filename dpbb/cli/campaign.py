@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpbb.campaign.folder import PARTS, CampaignFolder, Record
 from dpbb.campaign.sets import ALLOWED, members, read_schedules
-from dpbb.cli.arguments import add_common, add_options, given_options
+from dpbb.cli.arguments import add_common, add_options, add_rows, given_options
 from dpbb.cli.running import logging_to_stderr, stopping, tell_size
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions, kinds
@@ -45,35 +45,27 @@ missing) is named and not counted.
 
 exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input. Of a report: 0; 1 a
 record does not hold."""
-    add = parser.add_argument
-    add("words", nargs="+", metavar="SET", help="or: report FOLDER...")
-    add("-o", "--output", metavar="FOLDER", help="where records go")
-    add("--data", metavar="FOLDER", help="VRF files; default: $DPBB_DATA")
-    add("--budget", metavar="X", help="begin no instance after X seconds")
-    text = "small trees explored at a time (default: 2)"
-    add("--side-by-side", type=int, default=2, metavar="N", help=text)
-    text = "seconds of sampling for each instance (default: 1)"
-    add("--estimate-time", default="1", metavar="X", help=text)
-    add(
-        "--schedules",
-        metavar="FILE",
-        help="CSV table of schedules to start from: columns name and permutation "
-        "(jobs from 0) or permutation_1based",
-    )
-    text = "begin below the best known makespan + 1, as the literature does"
-    add("--hint", action="store_true", help=text)
-    add("--no-certificates", action="store_true")
-    add(
-        "--write",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="write a report (more than once): .csv, .json, .md, .tex, "
-        f"{', '.join(PICTURES)}",
-    )
+    parser.add_argument("words", nargs="+", metavar="SET", help="or: report FOLDER...")
+    text = "where records go"
+    parser.add_argument("-o", "--output", metavar="FOLDER", help=text)
+    rows = {
+        "--data FOLDER": "VRF files; default: $DPBB_DATA",
+        "--budget X": "begin no instance after X seconds",
+        "--side-by-side N=2": "small trees explored at a time (default: 2)",
+        "--estimate-time X=1": "seconds of sampling for each instance (default: 1)",
+        "--schedules FILE": "CSV table of schedules to start from: columns name and "
+        "permutation (jobs from 0) or permutation_1based",
+        "--hint": "begin below the best known makespan + 1, as the literature does",
+        "--no-certificates": "keep none",
+    }
+    add_rows(parser, rows)
+    pictures = ", ".join(PICTURES)
+    text = f"write a report (more than once): .csv, .json, .md, .tex, {pictures}"
+    many: dict[str, Any] = {"action": "append", "default": [], "metavar": "FILE"}
+    parser.add_argument("--write", help=text, **many)
     add_common(parser, "--config")
     for end in ENDS:
-        add(f"--{end}", help=argparse.SUPPRESS)
+        parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
     add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
 
 
@@ -103,16 +95,12 @@ def run_campaign(args: argparse.Namespace) -> int:
     if args.budget is not None:
         args.budget = kinds.seconds(least=0).parse(args.budget, "--budget")
     sampled = kinds.seconds(above=0).parse(args.estimate_time, "--estimate-time")
-    from dpbb.campaign.running import Campaign, check_options, problems_of
+    from dpbb.campaign.running import Campaign, problems_of
 
     options = SolveOptions.from_mapping(given_options(args))
-    with logging_to_stderr(options.verbosity):
-        problems = problems_of(members(args.words), args.data)
-        check_options(options, problems, hint=args.hint)
-        for source, problem in problems.items():
-            tell_size(source, problem, options)
-        schedules = {} if args.schedules is None else read_schedules(args.schedules)
     with logging_to_stderr(options.verbosity), stopping() as asked:
+        problems = problems_of(members(args.words), args.data)
+        schedules = {} if args.schedules is None else read_schedules(args.schedules)
         overview = Overview()
         campaign = Campaign(
             CampaignFolder(Path(args.output)),
@@ -127,6 +115,9 @@ def run_campaign(args: argparse.Namespace) -> int:
             on_line=overview.line,
             on_state=overview.state,
         )
+        campaign.check_options(problems)
+        for source, problem in problems.items():
+            tell_size(source, problem, options)
         records = campaign.run(problems)
         overview.end()
     _show(records)
@@ -169,7 +160,7 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
     for number, name in enumerate(files):
         known_suffix(name, "--write", (*FORMS, *PICTURES))
         check_writable(name, "--write", *folders, *files[:number])
-    records, doubts = read_all(paths, REPORT, data)
+    records, doubts = read_all(paths, data)
     for doubt in doubts:
         print(doubt, file=sys.stderr)
     records.sort(key=lambda one: (one.n_jobs, one.n_machines, one.instance))

@@ -5,30 +5,22 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from dpbb.cli.arguments import add_rows
 from dpbb.errors import OptionError, shown
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_check(parser: argparse.ArgumentParser) -> None:
     """Add the problem, and how much is drawn."""
-    parser.add_argument(
-        "problem",
-        metavar="MODULE:PROBLEM",
-        help="a model: an object of a module, or a function that makes it; the module "
-        "is looked for in this folder, too",
-    )
-    parser.add_argument(
-        "--nodes",
-        type=int,
-        default=200,
-        metavar="N",
-        help="random nodes (default: 200)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="what they are drawn from"
-    )
+    rows = {
+        "problem MODULE:PROBLEM": "a model: an object of a module, or a function that "
+        "makes it; the module is looked for in this folder, too",
+        "--nodes N=200": "random nodes (default: 200)",
+        "--seed N=0": "what they are drawn from",
+    }
+    add_rows(parser, rows)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_check(args: argparse.Namespace) -> int:
     """Check the laws of a model; say which held, and on which engines."""
     from dpbb.testing import check_model
 

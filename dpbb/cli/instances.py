@@ -4,7 +4,7 @@ import argparse
 
 import numpy as np
 
-from dpbb.cli.arguments import add_common, add_instance
+from dpbb.cli.arguments import add_common, add_instance, add_rows
 from dpbb.cli.running import check_files, print_rows, problem_of
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import best_known_names
@@ -71,14 +71,13 @@ def run_info(args: argparse.Namespace) -> int:
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Add the instance, the order of its jobs and the output."""
     add_instance(parser, ends=False)
-    parser.add_argument(
-        "permutation",
-        metavar="PERMUTATION",
-        help="jobs from 0 in order of processing, separated by commas or spaces, or "
-        "their names (panel,door,frame); or a file with them, also a saved JSON result",
-    )
-    text = "the jobs count from 1"
-    parser.add_argument("--one-based", action="store_true", help=text)
+    rows = {
+        "permutation PERMUTATION": "jobs from 0 in order of processing, separated by "
+        "commas or spaces, or their names (panel,door,frame); or a file with them, "
+        "also a saved JSON result",
+        "--one-based": "the jobs count from 1",
+    }
+    add_rows(parser, rows)
     add_common(parser, "--output", "--json", title="output")
 
 
@@ -118,8 +117,7 @@ downloaded, or unpacked, may lie in the folder or two levels below. All commands
 with --data FOLDER, or where the environment variable DPBB_DATA names the folder."""
     text = "check: read all, compare with the benchmark"
     parser.add_argument("action", choices=("check",), help=text)
-    text = "default: $DPBB_DATA"
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help=text)
+    add_rows(parser, {"folder FOLDER?": "default: $DPBB_DATA"})
     add_common(parser, "--json")
 
 
@@ -162,8 +160,7 @@ def run_data(args: argparse.Namespace) -> int:
 
 def add_engines(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``."""
-    text = "one JSON array on stdout"
-    parser.add_argument("--json", action="store_true", help=text)
+    add_rows(parser, {"--json": "one JSON array on stdout"})
 
 
 def run_engines(args: argparse.Namespace) -> int:

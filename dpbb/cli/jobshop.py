@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.cli.arguments import add_common
+from dpbb.cli.arguments import add_common, add_rows
 from dpbb.cli.running import print_rows
 from dpbb.errors import OptionError
 from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
@@ -33,37 +33,23 @@ empty line behind every solution. Jobs count from 0."""
         "evaluate", help=text, description=text, allow_abbrev=False
     )
     for command, work in ((info, _info), (costs, _evaluate)):
-        command.add_argument("instance", metavar="INSTANCE", help="a name or a file")
+        add_rows(command, {"instance INSTANCE": "a name or a file"})
         if command is costs:
-            command.add_argument("solutions", metavar="SOLUTIONS", help="a file")
+            add_rows(command, {"solutions SOLUTIONS": "a file"})
         add_common(command, "--data", "--json")
         command.set_defaults(work=work, parser=command)
-    add = costs.add_argument
-    add(
-        "--encoding",
-        choices=[str(Encoding.SEQUENCE), str(Encoding.MACHINE_ORDERS)],
-        default=str(Encoding.SEQUENCE),
-        help="what a solution is (default: sequence)",
-    )
-    add(
-        "--criterion",
-        choices=[str(criterion) for criterion in Criterion],
-        default=str(Criterion.MAKESPAN),
-        help="what it costs (default: makespan)",
-    )
-    add(
-        "--device",
-        choices=("auto", "cpu", "gpu"),
-        default="auto",
-        help="where to evaluate (default: auto)",
-    )
-    add("--threads", type=int, metavar="N", help="of the CPU")
-    add(
-        "--output",
-        metavar="FILE",
-        help="write the schedule of the best solution as .csv, .xlsx or .json, or a "
-        f"Gantt chart of it: {', '.join(FORMS[2:])}",
-    )
+    encodings = f"{Encoding.SEQUENCE}|{Encoding.MACHINE_ORDERS}"
+    rows = {
+        f"--encoding {encodings}={Encoding.SEQUENCE}": "what a solution is (default: "
+        "sequence)",
+        f"--criterion {'|'.join(Criterion)}={Criterion.MAKESPAN}": "what it costs "
+        "(default: makespan)",
+        "--device auto|cpu|gpu=auto": "where to evaluate (default: auto)",
+        "--threads N": "of the CPU",
+        "--output FILE": "write the schedule of the best solution as .csv, .xlsx or "
+        f".json, or a Gantt chart of it: {', '.join(FORMS[2:])}",
+    }
+    add_rows(costs, rows)
 
 
 def run_jobshop(args: argparse.Namespace) -> int:

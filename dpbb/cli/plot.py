@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dpbb.cli.arguments import COMMON
+from dpbb.cli.arguments import add_common, add_rows
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
@@ -47,32 +47,27 @@ FILE, and what can be drawn of it (the first is the default):
   dpbb bench multigpu --json  speedup
 With --output NAME.html a gantt is a page that tells under the pointer what each bar
 is. All others need Matplotlib: pip install 'dpbb[plot]'."""
-    add = parser.add_argument
-    add("file", metavar="FILE", help="what to draw; see below")
-    add("--kind", choices=KINDS, help="what to draw of it")
-    add(
+    rows = {
+        "file FILE": "what to draw; see below",
+        f"--kind {'|'.join(KINDS)}": "what to draw of it",
+        "--dpi N=150": "pixels an inch, of .png (default: 150)",
+        "--linear-time": "convergence: no logarithmic time",
+        "--no-critical-path": "gantt: do not mark one",
+    }
+    add_rows(parser, rows)
+    parser.add_argument(
         "--output",
         metavar="PICTURE",
         required=True,
         help=f"where to write it; the suffix says how: {', '.join(SUFFIXES)}",
     )
-    add(
-        "--size",
-        nargs=2,
-        type=float,
-        metavar=("W", "H"),
-        help="width and height in inches (default: what suits the data)",
-    )
-    add("--dpi", type=int, default=150, help="pixels an inch, of .png (default: 150)")
-    text = "convergence: no logarithmic time"
-    add("--linear-time", action="store_true", help=text)
-    text = "gantt: do not mark one"
-    add("--no-critical-path", action="store_true", help=text)
+    text = "width and height in inches (default: what suits the data)"
+    size: dict[str, Any] = {"nargs": 2, "type": float, "metavar": ("W", "H")}
+    parser.add_argument("--size", help=text, **size)
     title = "instance, for a saved result without its schedule"
     group = parser.add_argument_group(title)
-    group.add_argument("--instance", metavar="INSTANCE", help="as of dpbb solve")
-    for name in ("--index", "--orientation", "--data"):
-        group.add_argument(name, **COMMON[name])
+    add_rows(group, {"--instance INSTANCE": "as of dpbb solve"})
+    add_common(group, "--index", "--orientation", "--data")
 
 
 def run_plot(args: argparse.Namespace) -> int:

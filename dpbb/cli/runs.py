@@ -17,6 +17,8 @@ from dpbb.cli.arguments import (
     add_instance,
     add_option,
     add_options,
+    add_rows,
+    add_short,
     given_options,
 )
 from dpbb.cli.running import (
@@ -138,8 +140,7 @@ NAME_WIDTH = 32
 def add_list(parser: argparse.ArgumentParser) -> None:
     """Add the scheduler and ``--json``."""
     add_common(parser, "--scheduler")
-    text = "a JSON object for each run, one a line"
-    parser.add_argument("--json", action="store_true", help=text)
+    add_rows(parser, {"--json": "a JSON object for each run, one a line"})
 
 
 def run_list(args: argparse.Namespace) -> int:
@@ -185,21 +186,17 @@ def add_attach(parser: argparse.ArgumentParser) -> None:
         + EXIT_CODES_TEXT
     )
     add_common(parser, "run_id", "--scheduler", "--json")
-    parser.add_argument(
-        "--certificate",
-        metavar="FILE",
-        help="write the certificate, if the run keeps one (default: where the option "
-        "certificate of the run says)",
-    )
-    parser.add_argument(
-        "--optima-file",
-        metavar="FILE",
-        help="write the optimal permutations, those found before too, if the run has "
-        "the option all_optima",
-    )
+    rows = {
+        "--certificate FILE": "write the certificate, if the run keeps one (default: "
+        "where the option certificate of the run says)",
+        "--optima-file FILE": "write the optimal permutations, those found before too, "
+        "if the run has the option all_optima",
+    }
+    add_rows(parser, rows)
     add_option(parser, OPTIONS["progress"])
-    add_common(parser, "--log-json", "--on-end")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    add_short(parser, "--log-json", row="progress", value="json")
+    add_common(parser, "--on-end")
+    add_short(parser, "-q", "--quiet", row="progress", value="none")
 
 
 def run_attach(args: argparse.Namespace) -> int:
@@ -207,7 +204,7 @@ def run_attach(args: argparse.Namespace) -> int:
     from dpbb.progress import make_progress, show
     from dpbb.progress.notices import END, Noticed, facts_of_result, telling
 
-    given = "none" if args.quiet else getattr(args, "progress", "auto")
+    given = getattr(args, "progress", "auto")
     style = SolveOptions.from_mapping({"progress": given}).progress
     message = "dpbb: leaving the run, which goes on; Ctrl-C again quits at once"
     if args.certificate is not None:
@@ -289,13 +286,11 @@ def run_stop(args: argparse.Namespace) -> int:
 def add_save(parser: argparse.ArgumentParser) -> None:
     """Add the run and the file."""
     add_common(parser, "run_id", "--scheduler")
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="file on this machine, for dpbb resume; default: a checkpoint in the "
-        "run's own folder",
-    )
+    file = {
+        "file FILE?": "file on this machine, for dpbb resume; default: a checkpoint in "
+        "the run's own folder"
+    }
+    add_rows(parser, file)
 
 
 def run_save(args: argparse.Namespace) -> int:

@@ -10,7 +10,8 @@ from dpbb.cli.arguments import (
     add_instance,
     add_option,
     add_options,
-    add_short,
+    add_rows,
+    add_shown,
     flags_given,
     given_options,
 )
@@ -24,7 +25,7 @@ from dpbb.cli.running import (
     write_schedule,
 )
 from dpbb.estimation.result import USED_OPTIONS
-from dpbb.options import OPTIONS, SolveOptions, Verbosity
+from dpbb.options import OPTIONS, SolveOptions
 from dpbb.problem import BestKnown, best_known_of
 from dpbb.result import Result
 from dpbb.text.json_text import json_text
@@ -65,12 +66,11 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
         "--initial schedule\nare used. Checkpoints go on in the same folder, unless "
         f"another is given.\n\n{EXIT_CODES_TEXT}"
     )
-    parser.add_argument(
-        "source",
-        metavar="CHECKPOINT",
-        help="folder of checkpoints (the newest counts), one of them, or a file that "
-        "dpbb save wrote; a path or URL",
-    )
+    source = {
+        "source CHECKPOINT": "folder of checkpoints (the newest counts), one of them, "
+        "or a file that dpbb save wrote; a path or URL"
+    }
+    add_rows(parser, source)
     add_common(parser, "--output", "--json", title="output")
     add_common(parser, "--config", "--on-end")
     add_options(parser, "CHECKPOINT")
@@ -104,39 +104,21 @@ file. Exit codes: 0 a schedule; 1 error; 2 bad input; 130 interrupted twice. Ctr
 (or SIGTERM) ends the search and still prints the best schedule."""
     add_instance(parser)
     group = parser.add_argument_group("search")
-    group.add_argument(
-        "--method",
-        default="auto",
-        metavar="NAME",
-        help="auto: what does best on such instances, or a heuristic: see the help of "
-        "dpbb solve --heuristics (default: auto)",
-    )
-    group.add_argument(
-        "--time",
-        metavar="X",
-        help="seconds (default: 10, or as long as --iterations take), with what is "
-        "compiled on the first use",
-    )
-    group.add_argument(
-        "--iterations",
-        type=int,
-        metavar="N",
-        help="steps of the method's own kind: with --threads 1 a seed repeats a search",
-    )
-    group.add_argument(
-        "--device", default="cpu", metavar="KIND", help="cpu or gpu (default: cpu)"
-    )
-    group.add_argument(
-        "--starts",
-        type=int,
-        metavar="N",
-        help="with --scheduler: searches, each with a seed of its own (default: as "
-        "many as the workers run side by side)",
-    )
+    rows = {
+        "--method NAME=auto": "auto: what does best on such instances, or a heuristic: "
+        "see the help of dpbb solve --heuristics (default: auto)",
+        "--time X": "seconds (default: 10, or as long as --iterations take), with what "
+        "is compiled on the first use",
+        "--iterations N": "steps of the method's own kind: with --threads 1 a seed "
+        "repeats a search",
+        "--device KIND=cpu": "cpu or gpu (default: cpu)",
+        "--starts N": "with --scheduler: searches, each with a seed of its own "
+        "(default: as many as the workers run side by side)",
+    }
+    add_rows(group, rows)
     for name in SHARED:
         add_option(group, OPTIONS[name])
-    add_common(group, "--log-json")
-    add_short(group, Verbosity.QUIET)
+    add_shown(group, verbose=False)
     add_common(parser, "--output", "--json", title="output")
 
 
@@ -209,25 +191,18 @@ The tree is that of a solve with a schedule of makespan U at hand. What the inte
 means, and where it fails, is in docs/estimates.md; a line WARNING says that an estimate
 is not to be trusted."""
     add_instance(parser)
-    add = parser.add_argument
-    add(
-        "--upper-bound",
-        type=int,
-        metavar="U",
-        help="makespan of a known schedule; default: the best-known one, or else one "
-        "that heuristics find first, in seconds",
-    )
-    add("--seconds", type=float, default=5.0, metavar="X", help="time (default: 5)")
-    add(
-        "--samples",
-        type=int,
-        metavar="K",
-        help="nodes kept of a stratum, whatever the time; default: by the time",
-    )
-    add("--probes", type=int, default=8, metavar="N", help="independent ones (8)")
-    add("--seed", type=int, default=0, metavar="N", help="(default: 0)")
-    help_text = "H100s to give the time for (lb1)"
-    add("--gpus", type=int, default=1, metavar="N", help=help_text)
+    text = "time (default: 5)"
+    parser.add_argument("--seconds", type=float, default=5.0, metavar="X", help=text)
+    rows = {
+        "--upper-bound U": "makespan of a known schedule; default: the best-known one, "
+        "or else one that heuristics find first, in seconds",
+        "--samples K": "nodes kept of a stratum, whatever the time; default: by the "
+        "time",
+        "--probes N=8": "independent ones (8)",
+        "--seed N=0": "(default: 0)",
+        "--gpus N=1": "H100s to give the time for (lb1)",
+    }
+    add_rows(parser, rows)
     group = parser.add_argument_group("options of the tree and of this machine")
     for name in USED_OPTIONS:
         add_option(group, OPTIONS[name])

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 
-from dpbb.cli.arguments import add_common
+from dpbb.cli.arguments import add_common, add_rows
 from dpbb.cluster.client.which import which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import kinds
@@ -22,65 +22,33 @@ exit codes: 0 proved again; 1 it does not hold; 2 it is no certificate, or damag
 --print-checker writes a program of one file, which needs nothing but Python and has
 rules, books and draws in common with dpbb, but no engine; --print-prover one that needs
 no certificate: dpbb verify --print-checker > checker.py"""
-    add = parser.add_argument
-    add("certificate", metavar="CERTIFICATE", nargs="?")
-    add(
-        "--all",
-        action="store_true",
-        help="explore everything that it claims again, unit by unit, whatever the size",
-    )
-    add(
-        "--finer",
-        metavar="FILE",
-        help="explore everything in small parts, and write a certificate of these: any "
-        "audit can explore what it draws of it",
-    )
-    add(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="with --all or --finer: spread over this cluster",
-    )
-    add(
-        "--nodes",
-        type=int,
-        metavar="N",
-        help="explore so many again; a tree that fits is explored as a whole (default: "
-        "2,000,000,000; gpu: 50,000,000,000; pool: 20,000,000; reference: 200,000)",
-    )
-    add(
-        "--draws",
-        type=int,
-        default=40,
-        metavar="K",
-        help="nodes to draw of larger trees, and a quarter as many by claimed nodes; "
-        "their units are explored again (default: 40; 0: only add up)",
-    )
-    add(
-        "--most-nodes",
-        type=int,
-        metavar="N",
-        help="with --finer: of a part (default: as few as there is room for)",
-    )
-    add(
-        "--engine",
-        default="auto",
-        choices=("auto", "cpu", "gpu", "pool", "reference"),
-        help="what explores them (default: cpu, or reference for other problems)",
-    )
-    add(
-        "--seed",
-        metavar="N",
-        help="repeats a draw; it shows nothing if who made the certificate could know "
-        "it (default: a random number, which is printed); digest: a hash of the "
-        "certificate, with 422 draws at least, as who makes it can try many",
-    )
-    text = "the certificate has to be about this instance"
-    add("--instance", metavar="NAME|FILE", help=text)
+    rows = {
+        "certificate CERTIFICATE?": "what dpbb solve --certificate wrote",
+        "--all": "explore everything that it claims again, unit by unit, whatever the "
+        "size",
+        "--finer FILE": "explore everything in small parts, and write a certificate of "
+        "these: any audit can explore what it draws of it",
+        "--scheduler ADDRESS": "with --all or --finer: spread over this cluster",
+        "--nodes N": "explore so many again; a tree that fits is explored as a whole "
+        "(default: 2,000,000,000; gpu: 50,000,000,000; pool: 20,000,000; reference: "
+        "200,000)",
+        "--draws K=40": "nodes to draw of larger trees, and a quarter as many by "
+        "claimed nodes; their units are explored again (default: 40; 0: only add up)",
+        "--most-nodes N": "with --finer: of a part (default: as few as there is room "
+        "for)",
+        "--engine auto|cpu|gpu|pool|reference=auto": "what explores them (default: "
+        "cpu, or reference for other problems)",
+        "--seed SEED": "repeats a draw; it shows nothing if who made the "
+        "certificate could know it (default: a random number, which is printed); "
+        "digest: a hash of the certificate, with 422 draws at least, as who makes it "
+        "can try many",
+        "--instance NAME": "the certificate has to be about this instance or file",
+        "--print-checker": "print the program of one file",
+        "--print-prover": "print a program that explores {LB < UB} of an instance by "
+        "itself",
+    }
+    add_rows(parser, rows)
     add_common(parser, "--data", "--json")
-    text = "print the program of one file"
-    add("--print-checker", action="store_true", help=text)
-    text = "print a program that explores {LB < UB} of an instance by itself"
-    add("--print-prover", action="store_true", help=text)
 
 
 def run_verify(args: argparse.Namespace) -> int:

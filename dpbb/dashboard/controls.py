@@ -5,42 +5,20 @@ import hmac
 import logging
 import shlex
 from concurrent.futures import Future
-from html import escape
 from typing import Any
 
-from bokeh.models import (
-    Button,
-    ColumnDataSource,
-    CustomJS,
-    Div,
-    InlineStyleSheet,
-    Select,
-)
+from bokeh.models import Button, ColumnDataSource, CustomJS, InlineStyleSheet, Select
 
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.dashboard.feed import Controls, Feed, RunView
-from dpbb.dashboard.look import asset
+from dpbb.dashboard.charts import empty, show
+from dpbb.dashboard.feed import RunView
+from dpbb.dashboard.look import Look, asset
+from dpbb.dashboard.panels import Panel, html
 from dpbb.errors import DpbbError
-from dpbb.progress.words import state_word
+from dpbb.progress.words import goes_on, state_word
 from dpbb.text.names import middle
 
 logger = logging.getLogger(__name__)
-
-# The key lies in the page, not in the document: see ``Controls.key``. The run that is
-# acted on is the one that the question names, whatever is picked meanwhile.
-_COMMAND = """
-const run = asked.data.run[0];
-const question = asked.data[action][0];
-if (!run || (question && !window.confirm(question))) return;
-// without the time the same command once more would be no change of the data
-commands.data = {action: [action], key: [window.dpbbKey || ""], run: [run],
-  at: [Date.now()]};
-"""
-
-_STYLE = """
-:host { color: var(--muted); font: 12px/1.3 Helvetica, Arial, sans-serif; }
-.bad { color: var(--bad); }
-"""
 
 NAME_WIDTH = 22
 """Characters of an instance's name that fit beside the state and the run's name."""
@@ -64,7 +42,7 @@ class Picker:
         Name of the run that the viewer wants and nobody knows; empty if there is none.
     """
 
-    def __init__(self, feed: Feed, run_id: str | None) -> None:
+    def __init__(self, feed: Any, run_id: str | None) -> None:
         self._feed = feed
         self._followed: str | None = None
         self.held = run_id is not None
@@ -93,7 +71,7 @@ class Picker:
         views = [self._feed.view(run_id) for run_id in self._feed.run_ids()]
         known = [view for view in reversed(views) if view is not None]
         if not self.held and known:
-            going = [view for view in known if view.snapshot.state in _GOES_ON]
+            going = [view for view in known if goes_on(view.snapshot)]
             shown = (going or known)[0].snapshot.run_id
             self._followed = shown  # before the value, whose change is no pick
             self.root.value = shown
@@ -103,12 +81,8 @@ class Picker:
         options = [_option(view.snapshot) for view in known]
         if self.missing:
             options.insert(0, (self.missing, f"{middle(self.missing, 30)} · not here"))
-        if options != self.root.options:
-            self.root.options = options
+        self.root.options = options
         return known
-
-
-_GOES_ON = (RunState.RUNNING, RunState.STOPPING)
 
 
 def _option(snapshot: Snapshot) -> tuple[str, str]:
@@ -119,54 +93,41 @@ def _option(snapshot: Snapshot) -> tuple[str, str]:
 class Buttons:
     """Stop and save, with what came of them."""
 
-    def __init__(self, controls: Controls) -> None:
+    def __init__(self, look: Look, controls: Any) -> None:
         self._controls = controls
         self._tasks: set[Future[None]] = set()
-        self._message = ""
-        self._about = ""  # the run that the message is about
-        self._bad = False
-        commands = ColumnDataSource({"action": [], "key": [], "run": [], "at": []})
-        commands.on_change("data", self._command)
-        self._commands = commands
-
+        self._said = ("", "", "")  # the run that it is about, its class, and a text
+        self._commands = empty("action", "key", "run", "at")
+        self._commands.on_change("data", self._command)
         # the run that is shown, and what the viewer is asked before each action
         self._asked = ColumnDataSource({"run": [""], "stop": [""], "save": [""]})
+        self.save = self._button("save", "Save now")
+        self.stop = self._button("stop", "Stop run")
+        self.message = Panel(look, hides=True)  # empty, it takes no line on a phone
 
-        def button(action: str, label: str) -> Any:
-            made = Button(
-                label=label,
-                width=100,
-                disabled=True,  # until there is a run
-                stylesheets=[InlineStyleSheet(css=asset("fields.css"))],
-            )
-            args = {"commands": commands, "asked": self._asked, "action": action}
-            made.js_on_click(CustomJS(args=args, code=_COMMAND))
-            return made
-
-        self.save = button("save", "Save now")
-        self.stop = button("stop", "Stop run")
-        sheet = InlineStyleSheet(css=_STYLE)
-        # empty, it takes no line on a phone
-        self.message = Div(text="", visible=False, stylesheets=[sheet])
+    def _button(self, action: str, label: str) -> Any:
+        button = Button(
+            label=label,
+            width=100,
+            disabled=True,  # until there is a run
+            stylesheets=[InlineStyleSheet(css=asset("fields.css"))],
+        )
+        args = {"commands": self._commands, "asked": self._asked, "action": action}
+        button.js_on_click(CustomJS(args=args, code=asset("command.js")))
+        return button
 
     def update(self, view: RunView) -> None:
         """Enable what can be done to a run."""
         snapshot, refused = view.snapshot, self._controls.refused
-        asked = {"run": [snapshot.run_id], "stop": [_question(snapshot)], "save": [""]}
-        _set(self._asked, "data", asked)
+        show(self._asked, run=[snapshot.run_id], stop=[_question(snapshot)], save=[""])
         running = snapshot.state is RunState.RUNNING
-        saved = snapshot.checkpoint
-        can_save = running and saved is not None and not self._tasks
-        _set(self.stop, "disabled", refused is not None or not running)
-        _set(self.save, "disabled", refused is not None or not can_save)
-        text, bad = "", False
-        if snapshot.run_id == self._about:
-            text, bad = self._message, self._bad
-        if not text and refused is not None:
-            text = f"Controls are off: {refused}"
-        css = ' class="bad"' if bad else ""
-        _set(self.message, "text", f"<span{css}>{escape(text)}</span>" if text else "")
-        _set(self.message, "visible", bool(text))
+        can_save = running and snapshot.checkpoint is not None and not self._tasks
+        self.stop.disabled = refused is not None or not running
+        self.save.disabled = refused is not None or not can_save
+        about, kind, text = self._said
+        if about != snapshot.run_id or not text:
+            kind, text = "", f"Controls are off: {refused}" if refused else ""
+        self.message.show(html("message", kind, text) if text else "")
 
     def _command(self, _name: str, _old: object, new: dict[str, list[str]]) -> None:
         """Act on a click; do not trust its content, which anyone can make up."""
@@ -176,11 +137,10 @@ class Buttons:
             )
         except (KeyError, IndexError, TypeError):
             return
-        self._about = run_id
         if self._controls.refused is not None:
-            self._say(f"Refused: {self._controls.refused}", bad=True)
+            self._said = run_id, "bad", f"Refused: {self._controls.refused}"
         elif not hmac.compare_digest(key.encode(), self._controls.key.encode()):
-            self._say("Refused: reload the page and try again", bad=True)
+            self._said = run_id, "bad", "Refused: reload the page and try again"
         elif action in ("stop", "save"):
             # Bokeh calls from a thread of its own, from 3.10 on
             task = asyncio.run_coroutine_threadsafe(
@@ -190,23 +150,23 @@ class Buttons:
             task.add_done_callback(self._tasks.discard)
 
     async def _act(self, action: str, run_id: str) -> None:
+        """Do it, and say what came of it with the next update.
+
+        That holds the document's lock; another run may have been acted on meanwhile.
+        """
         stop = action == "stop"
-        self._say("Stopping …" if stop else "Saving …")
-        bad = True
+        self._said = run_id, "", "Stopping …" if stop else "Saving …"
+        kind = "bad"
         try:
             done = self._controls.stop if stop else self._controls.save
-            text, bad = await done(run_id), False
+            text, kind = await done(run_id), ""
         except (DpbbError, OSError) as error:
             text = str(error)
         except Exception as error:
             logger.exception("%s of run %s failed", action, run_id)
             text = f"{type(error).__name__}: {error}"
-        if self._about == run_id:  # or else another run was acted on meanwhile
-            self._say(text, bad=bad)
-
-    def _say(self, text: str, *, bad: bool = False) -> None:
-        # shown by the next update, which holds the document's lock
-        self._message, self._bad = text, bad
+        if self._said[0] == run_id:
+            self._said = run_id, kind, text
 
 
 def _question(snapshot: Snapshot) -> str:
@@ -220,8 +180,3 @@ def _question(snapshot: Snapshot) -> str:
         )
     folder = shlex.quote(saved.url)
     return f"Stop {name}? `dpbb resume {folder}` goes on from its last checkpoint."
-
-
-def _set(model: Any, name: str, value: object) -> None:
-    if getattr(model, name) != value:
-        setattr(model, name, value)

@@ -1,11 +1,9 @@
-"""What the page gets: runs and their past, and what a viewer may do to them."""
+"""What the page shows: runs and their past, and devices."""
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,52 +72,6 @@ class DeviceRow:
     watts: float | None = None
     celsius: float | None = None
     heard_ago_s: float | None = None
-
-
-class Feed(Protocol):
-    """Runs of a cluster, the open and the kept finished ones."""
-
-    def run_ids(self) -> Sequence[str]:
-        """Names of the runs, oldest first."""
-
-    def view(self, run_id: str) -> RunView | None:
-        """Return a run as it is now; None if nobody knows it any more."""
-
-    def devices(self) -> tuple[DeviceRow, ...]:
-        """Return the devices of the cluster."""
-
-
-class Controls(Protocol):
-    """What a viewer may do to a run.
-
-    Attributes
-    ----------
-    key
-        A secret that the page itself holds. A command must come with it: web pages of
-        other sites can open a connection to this server, but not read its pages.
-    refused
-        Why nothing may be done; None if it may.
-    loop
-        Event loop that ``stop`` and ``save`` have to run on.
-    """
-
-    @property
-    def key(self) -> str:
-        """See the class."""
-
-    @property
-    def loop(self) -> AbstractEventLoop:
-        """See the class."""
-
-    @property
-    def refused(self) -> str | None:
-        """See the class."""
-
-    async def stop(self, run_id: str) -> str:
-        """Stop a run early; returns what to tell the viewer."""
-
-    async def save(self, run_id: str) -> str:
-        """Write a checkpoint now; returns what to tell the viewer."""
 
 
 MAX_SAMPLES = 960

@@ -13,7 +13,6 @@ from bokeh.models import ColumnDataSource, CustomJS
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.charts import Depths, Gantt, Incumbent, Rates, Seats, Space
 from dpbb.dashboard.controls import Buttons, Picker
-from dpbb.dashboard.feed import Controls, Feed
 from dpbb.dashboard.look import DARK, LIGHT, Look
 from dpbb.dashboard.panels import Panel, html
 from dpbb.progress.words import left_text, state_word
@@ -52,8 +51,8 @@ _DAY_MIN = 24 * 60
 
 def show(
     doc: Any,
-    feed: Feed,
-    controls: Controls,
+    feed: Any,
+    controls: Any,
     *,
     template: Any,
     theme: Any,
@@ -63,6 +62,11 @@ def show(
 
     Parameters
     ----------
+    feed
+        Runs of a cluster, the open and the kept finished ones, and its devices: the
+        scheduler's ``Monitor``.
+    controls
+        What a viewer may do to a run: the scheduler's ``PageControls``.
     template
         Jinja template of the page.
     variables
@@ -70,7 +74,7 @@ def show(
     """
     look = DARK if _wants_dark(doc) else LIGHT
     parts = {name: make(look) for name, make in PARTS.items()}
-    picker, buttons = Picker(feed, _argument(doc, "run")), Buttons(controls)
+    picker, buttons = Picker(feed, _argument(doc, "run")), Buttons(look, controls)
     first, missing = Panel(look), Panel(look, hides=True)
     updates = [*(part.update for part in parts.values()), buttons.update]
     # a sign of life for the browser, and what it says of its clock
@@ -105,7 +109,7 @@ def show(
         "picker": picker.root,
         "save": buttons.save,
         "stop": buttons.stop,
-        "message": buttons.message,
+        "message": buttons.message.root,
         "first": first.root,
         "missing": missing.root,
     }

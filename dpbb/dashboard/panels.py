@@ -46,10 +46,8 @@ class Panel:
 
     def show(self, text: str) -> None:
         """Set the text."""
-        if self.root.text != text:
-            self.root.text = text
-        if self._hides and self.root.visible != bool(text):
-            self.root.visible = bool(text)
+        self.root.text = text
+        self.root.visible = bool(text) or not self._hides
 
     def update(self, view: RunView) -> None:
         """Show a run."""

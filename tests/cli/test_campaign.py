@@ -75,30 +75,3 @@ def test_help_has_what_a_campaign_takes_and_a_report_writes(dpbb):
         *("--checkpoint", "--certificate", "--all-optima", "--optima-file")
     }
     assert not {*FORMS, *PICTURES} - {w.strip(",") for w in words}
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("ta001", "--budget", "-1"), "--budget: expected a number >= 0, got -1.0"),
-        (("ta001", "--budget", "nan"), "--budget: expected a number >= 0, got nan"),
-        (("ta001", "--time-limit", "m"), "also 30m or 2h, got 'm'"),
-        (("ta001", "--time-limit", "0m"), "--time-limit: expected a number > 0, got"),
-        (("ta001", "--budget", "nanm"), "also 30m or 2h, got 'nanm'"),
-        (("ta001", "--estimate-time", "nan"), "--estimate-time: expected a number > 0"),
-        (("VFR10_5_1", "--data", "no/where"), "no/where"),
-        (("ta001", "--back", "3"), "(dpbb solve INSTANCE --back 3), got a campaign"),
-        (("ta001", "--write", "x.md"), "campaign report FOLDER --write x.md), got a"),
-        (("ta001", "--all-optima"), "all_optima: expected with one instance (dpbb s"),
-        (("ta001", "--certificate", "x"), "certificate: expected none, it is the"),
-        (("ta001", "--schedules", "no.csv"), "--schedules: expected a CSV table"),
-        (("ta001", "--workers", "0"), "workers: expected at least 1 with checkpoint"),
-        (("ta001", "ta031", "--initial", "1 0"), "ta001: initial: expected 20 jobs"),
-        (("ta001", "--cutoff", "9", "--hint"), "at most one of them, got 1279 and 9"),
-    ],
-)
-def test_bad_input_leaves_no_folder_behind(dpbb, tmp_path, words, said):
-    ran = dpbb("campaign", *words, "-o", tmp_path / "new")
-    assert ran.code == 2
-    assert said in ran.err
-    assert not (tmp_path / "new").exists()

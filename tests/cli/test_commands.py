@@ -23,6 +23,13 @@ def test_version(dpbb):
     assert dpbb("--version").out.strip() == package.__version__
 
 
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_its_help(dpbb, name):
+    ran = dpbb(name, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"usage: dpbb {name}" in ran.out
+
+
 def test_help_of_solve_has_every_option_and_the_exit_codes(dpbb):
     ran = dpbb("solve", "--help")
     words = " ".join(ran.out.split())

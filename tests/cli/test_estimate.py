@@ -37,13 +37,6 @@ def test_estimate_of_a_file_makes_an_upper_bound(dpbb, tmp_path):
     assert (given["upper_bound"], given["source"]) == (11, "")
 
 
-def test_bad_options_are_refused(dpbb):
-    for flag, value in (("--branching", "best"), ("--seconds", -1), ("--probes", 1)):
-        ran = dpbb("estimate", "ta005", flag, value)
-        assert ran.code == 2
-        assert "expected" in ran.err
-
-
 def refuse(name):
     raise ValueError(f"{name} is no JSON")
 
@@ -59,14 +52,3 @@ def test_a_tree_beyond_all_numbers_is_told_as_such(dpbb):
     values = json.loads(dpbb(*asked, "--json").out, parse_constant=refuse)
     assert values["reliable"] is False
     assert 1 <= values["low"] <= values["nodes"] <= values["high"] <= 1e300
-
-
-def test_a_rate_that_cannot_be_measured_is_not_made_up(dpbb, tmp_path):
-    shop = tmp_path / "shop.csv"
-    shop.write_text("4,3\n2,5\n3,2\n")
-    asked = ("estimate", shop, "--upper-bound", 99, "--engine", "reference")
-    ran = dpbb(*asked)
-    assert "time         not known on this machine: the reference engine" in ran.out
-    values = json.loads(dpbb(*asked, "--json").out)
-    assert values["here"] is None
-    assert [one["what"] for one in values["times"]] == ["1 H100"]

@@ -238,14 +238,6 @@ def test_what_standard_input_is_redirected_from_is_not_written_over(tmp_path):
     assert output.exists()
 
 
-def test_attach_writes_two_files(dpbb, tmp_path):
-    one = tmp_path / "one"
-    files = ("--certificate", one, "--optima-file", one)
-    ran = dpbb("attach", "run", "--scheduler", "tcp://127.0.0.1:9", *files)
-    assert ran.code == 2
-    assert "--certificate: expected another file than" in ran.err
-
-
 def test_a_report_is_not_written_over_records(dpbb, tmp_path):
     record = tmp_path / "done/records/ta001.json"
     record.parent.mkdir(parents=True)

@@ -13,7 +13,6 @@ from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.progress import snapshot_json
-from dpbb.result import Status
 from dpbb.text.labels import Names
 from tests.unit.plotting.samples import INSTANCE, checkpoint, result, snapshot
 
@@ -72,25 +71,11 @@ def test_every_kind_of_file_is_drawn(name, kinds, files, dpbb):
         assert picture.read_bytes().startswith(PNG)
 
 
-@pytest.mark.parametrize("suffix", ["svg", "pdf"])
-def test_formats_by_suffix(suffix, files, dpbb):
-    picture = files / f"plot.{suffix}"
-    assert dpbb("plot", files / "result.json", "--output", picture).code == 0
-    assert picture.read_bytes()[:5] in (b"<?xml", b"%PDF-")
-
-
 def test_a_saved_schedule_is_read_as_it_was(files):
     found, saved = read_plotted(str(files / "schedule.csv")).content, result()
     assert found.permutation == saved.permutation
     assert np.array_equal(found.start, saved.schedule().start)
     assert np.array_equal(found.end, saved.schedule().end)
-
-
-def test_snapshots_of_a_log_are_read_as_they_were(files):
-    first, second = read_plotted(str(files / "run.log")).content
-    assert (first.seconds, second.seconds) == (0.0, 1.0)
-    assert first.trajectory == snapshot(0.0).trajectory
-    assert first.lower_bound == 30
 
 
 def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpbb):
@@ -141,40 +126,6 @@ def test_the_options_of_the_kinds(files, dpbb):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("no.json",), "no.json: No such file"),
-        (("result.json", "--kind", "speedup"), "expected gantt or convergence for a"),
-        (("gpus.json", "--kind", "gantt"), "expected speedup for a benchmark, got g"),
-        (("shop.csv",), "expected a result (dpbb solve --json), a schedule"),
-        (("result.json", "--output", "plot.gif"), ".png, .svg, .pdf, .html, got"),
-        (("result.json", "--output", "no/plot.png"), "expected a file that can be"),
-        (("result.json", "--size", "0", "3"), "--size: expected 1 to 100 inches"),
-        (("result.json", "--dpi", "1"), "--dpi: expected 10 to 1200, got 1"),
-    ],
-)
-def test_bad_input_is_refused(arguments, message, files, dpbb, monkeypatch):
-    monkeypatch.chdir(files)
-    ran = dpbb("plot", "--output", "plot.png", *arguments)
-    assert ran.code == 2
-    assert message in ran.err
-    assert "Traceback" not in ran.err
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(b"\x00\xff\x00", b"", b"{", b"[1", b"[" * 99_999, b'{"a": 1}', b"3\n4\n"),
-        b'{"status": "optimal", "seconds": Infinity}',
-    ],
-)
-def test_other_files_are_refused(content, tmp_path):
-    (tmp_path / "file").write_bytes(content)
-    with pytest.raises(OptionError, match="FILE: expected a result"):
-        read_plotted(str(tmp_path / "file"))
-
-
-@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("seconds", "x"),
@@ -195,21 +146,6 @@ def test_damaged_logs_are_refused(name, value, files, dpbb):
     assert ran.code == 2
     assert "run.log: expected snapshots, got:" in ran.err
     assert f"$.{name}" in ran.err
-
-
-def test_logs_of_something_else_are_refused(tmp_path):
-    (tmp_path / "log").write_text('{"run_id": "a"}\n')
-    with pytest.raises(OptionError, match="expected snapshots, got"):
-        read_plotted(str(tmp_path / "log"))
-
-
-def test_a_result_without_a_schedule_has_no_gantt_chart(tmp_path, dpbb):
-    nothing = {"makespan": None, "permutation": None, "operations": None}
-    file = tmp_path / "result.json"
-    file.write_text(result(status=Status.UNKNOWN, **nothing).to_json())
-    ran = dpbb("plot", file, "--output", tmp_path / "plot.png")
-    assert ran.code == 2
-    assert "expected a result with a schedule, got one with status unknown" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -243,13 +179,6 @@ def test_jobs_and_machines_that_are_called_by_numbers_are_drawn(files, dpbb):
     assert found.end.max() == solved.makespan
     ran = dpbb("plot", files / "numbers.csv", "--output", files / "numbers.png")
     assert (ran.code, ran.err) == (0, "")
-
-
-def test_an_empty_file_is_called_empty(dpbb, tmp_path):
-    (tmp_path / "run.log").write_text("\n")
-    ran = dpbb("plot", tmp_path / "run.log", "--output", tmp_path / "x.png")
-    assert ran.code == 2
-    assert ran.err.rstrip().endswith("nothing: the file is empty")
 
 
 def test_a_log_of_a_solve_without_a_tree_can_be_drawn(dpbb, tmp_path):

@@ -135,12 +135,6 @@ def test_an_option_of_a_toml_file(dpbb, saved, resumed, name):
     check(ran, resumed, name, VALUES[name])
 
 
-@pytest.mark.parametrize("short", ["-q", "-v", "--log-json", "--json"])
-def test_short_flags(dpbb, saved, resumed, short):
-    assert dpbb("resume", saved, short).code == 4
-    assert len(resumed) == 1
-
-
 def test_a_cutoff_is_refused(dpbb, saved, resumed):
     ran = dpbb("resume", saved, "--cutoff", "50")
     assert (ran.code, resumed) == (2, [])
@@ -179,22 +173,11 @@ def test_a_checkpoint_is_not_written_over(dpbb, saved, resumed, flag):
     assert f"{flag}: expected {wanted}" in ran.err
 
 
-@pytest.mark.parametrize("option", ["certificate", "optima_file"])
-def test_a_checkpoint_is_not_written_over_from_python(saved, resumed, option):
-    with pytest.raises(OptionError, match=f"^{option}: expected another file than"):
-        api.resume(saved, **{option: saved})
-
-
 def test_nothing_is_written_into_a_folder_of_checkpoints(dpbb, tmp_path, resumed):
     (tmp_path / "run").mkdir()
     ran = dpbb("resume", tmp_path / "run", "--output", tmp_path / "run/x.csv")
     assert (ran.code, resumed) == (2, [])
     assert "--output: expected another file than those in" in ran.err
-
-
-def test_an_array_is_no_number_of_workers(saved, resumed):
-    with pytest.raises(OptionError, match=r"^workers: expected a whole number"):
-        api.resume(saved, workers=np.arange(2))
 
 
 def test_the_files_of_a_run_that_goes_on_are_two(dpbb, saved, resumed, tmp_path):

@@ -46,15 +46,6 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     assert "VFR10_5_1" in ran.err
 
 
-def test_bad_files_are_named(dpbb, tmp_path):
-    path = tmp_path / "x"
-    path.write_text("{}")
-    ran = dpbb("verify", path)
-    assert ran.code == 2
-    assert "expected a certificate" in ran.err
-    assert dpbb("verify").code == 2
-
-
 def test_the_whole_tree_is_explored_again_on_a_cluster(dpbb, tmp_path):
     path = tmp_path / "ta016.json.gz"
     dpbb("solve", "ta016", "--cutoff", "1397", "--certificate", path, "--quiet")

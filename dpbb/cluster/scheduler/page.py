@@ -51,11 +51,13 @@ class PageControls:
     def __init__(self, scheduler: Any, calls: ClientCalls) -> None:
         self._scheduler = scheduler
         self._calls = calls
-        self.key = secrets.token_urlsafe(24)  # see ``feed.Controls``
+        # A command must come with it: web pages of other sites can open a connection
+        # to this server, but not read its pages.
+        self.key = secrets.token_urlsafe(24)
 
     @property
     def loop(self) -> AbstractEventLoop:
-        """The scheduler's event loop; see ``feed.Controls``."""
+        """The scheduler's event loop, on which ``stop`` and ``save`` have to run."""
         loop: AbstractEventLoop = self._scheduler.loop.asyncio_loop
         return loop
 

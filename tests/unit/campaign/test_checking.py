@@ -141,7 +141,7 @@ def test_the_best_schedule_and_the_best_bound_are_reported(folder, tmp_path, cap
     lower = replace(GOOD, status="feasible", makespan=value, permutation=worse)
     name, table = "certificates/lower.json.gz", tmp_path / "all.json"
     low, high, even = (CampaignFolder(tmp_path / part) for part in "abc")
-    (low.path / "certificates").mkdir()
+    (low.path / "certificates").mkdir(parents=True)
     shutil.copy(tmp_path / name, low.path / name)
     low.save(replace(lower, lower_bound=VALUE - 1, certificate=name, best_lower=9))
     high.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))

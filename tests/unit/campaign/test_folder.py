@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.campaign.folder import CampaignFolder, Record
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import DpbbError
 
 RECORD = Record(
     source="a b.csv", instance="a b", digest="0123456789abcdef", n_jobs=3, n_machines=2,
@@ -54,12 +54,6 @@ def test_a_folder_is_for_one_campaign_at_a_time(tmp_path):
         pass
     with folder.alone():
         pass
-
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="-o: expected a folder that can be written"):
-        CampaignFolder(tmp_path / "file")
 
 
 def test_no_name_leads_out_of_the_folder(tmp_path):

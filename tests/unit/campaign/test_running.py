@@ -14,7 +14,7 @@ import pytest
 from dpbb.campaign import running
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.report import classes
-from dpbb.campaign.running import Campaign
+from dpbb.campaign.running import Campaign, problems_of
 from dpbb.campaign.sets import KnownSchedule
 from dpbb.coordination.from_below import Below, Step
 from dpbb.coordination.messages import Known, Request
@@ -53,7 +53,7 @@ def campaign(tmp_path, lines=None, **how):
 
 def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops):
     lines = []
-    records = campaign(tmp_path, lines, side_by_side=2).run(shops)
+    records = campaign(tmp_path, lines, side_by_side=2).run(problems_of(shops))
     assert all(record.proved for record in records)
     assert [r.estimated for r in records] == sorted(r.estimated for r in records)
     assert lines[3] == "3 instances, 0 of them with nothing to do"
@@ -63,7 +63,7 @@ def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops):
         if record.proof == "tree_exhausted":
             assert (tmp_path / "campaign" / record.certificate).is_file()
     lines.clear()
-    assert campaign(tmp_path, lines).run(shops) == records
+    assert campaign(tmp_path, lines).run(problems_of(shops)) == records
     assert lines == ["3 instances, 3 of them with nothing to do"]
 
 
@@ -98,12 +98,12 @@ def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch)
     monkeypatch.setattr(running.api, "solve", solve)
     monkeypatch.setattr(running.api, "resume", resume)
     one = shops[-1:]
-    (first,) = campaign(tmp_path, time_limit_s=10.0).run(one)
+    (first,) = campaign(tmp_path, time_limit_s=10.0).run(problems_of(one))
     assert (first.status, first.limit_s, first.attempts) == ("feasible", 10.0, 1)
-    assert campaign(tmp_path, time_limit_s=10.0).run(one) == [first]
+    assert campaign(tmp_path, time_limit_s=10.0).run(problems_of(one)) == [first]
     assert calls == [("solve", 10.0)]
     monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved_after(9.8))
-    (last,) = campaign(tmp_path, time_limit_s=30.0).run(one)
+    (last,) = campaign(tmp_path, time_limit_s=30.0).run(problems_of(one))
     assert (last.status, last.totals.seconds, last.attempts) == ("optimal", 30.0, 2)
     assert calls[1:] == [("resume", 20.0)]
 
@@ -121,7 +121,7 @@ def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
 
     monkeypatch.setattr(running.api, "resume", resume)
     monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved_after(seconds))
-    (record,) = campaign(tmp_path, time_limit_s=10.0).run(shops[-1:])
+    (record,) = campaign(tmp_path, time_limit_s=10.0).run(problems_of(shops[-1:]))
     assert limits == [rest]
     assert record.limit_s == 10.0
 
@@ -162,7 +162,7 @@ def test_a_line_says_with_what_an_instance_goes_on(
     lines = []
     runs = campaign(tmp_path, lines)
     runs.options = SolveOptions(**options)
-    runs.run(shops[-1:])
+    runs.run(problems_of(shops[-1:]))
     (line,) = [line for line in lines if "goes on after" in line]
     assert line.startswith("shop7          goes on after 7 s with bound lb1, strategy ")
     assert line.endswith(said)
@@ -184,10 +184,10 @@ def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     monkeypatch.setattr(running, "estimate", sample)
     monkeypatch.setattr(running.api, "solve", solve)
     lines = []
-    records = campaign(tmp_path, lines, budget_s=-1.0).run(shops)
+    records = campaign(tmp_path, lines, budget_s=-1.0).run(problems_of(shops))
     assert records[-1].error == "ZeroDivisionError: no nodes"
     assert "shop7          ZeroDivisionError: no nodes" in lines
-    records = campaign(tmp_path).run(shops)
+    records = campaign(tmp_path).run(problems_of(shops))
     assert {r.n_jobs: (r.status, r.error) for r in records} == {
         7: ("optimal", ""), 8: ("error", "KeyError: 'seat'"), 9: ("optimal", "")
     }  # fmt: skip
@@ -197,11 +197,11 @@ def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops):
     runs = campaign(tmp_path)
     runs.side_by_side = 0
     one = shops[-1:]
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(problems_of(one))
     assert record.status == "estimated"
     elsewhere = replace(record, checkpoint="/no/where", checkpoint_host="far")
     runs.folder.save(elsewhere)
-    (record,) = campaign(tmp_path).run(one)
+    (record,) = campaign(tmp_path).run(problems_of(one))
     assert record.status == "error"
     assert "which lies on far: copy it here" in record.error
 
@@ -215,11 +215,11 @@ def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
     results = [stopped, fake_result(9.0, Status.OPTIMAL)]
     monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
     one = shops[-1:]
-    (record,) = campaign(tmp_path, time_limit_s=10.0).run(one)
+    (record,) = campaign(tmp_path, time_limit_s=10.0).run(problems_of(one))
     assert (record.termination, record.limit_s) == ("stopped", 3.0)
     folder = CampaignFolder(tmp_path / "campaign")
     folder.save(replace(record, checkpoint=str(other)))
-    (record,) = campaign(tmp_path, time_limit_s=10.0).run(one)
+    (record,) = campaign(tmp_path, time_limit_s=10.0).run(problems_of(one))
     assert record.proved
     assert other.is_dir()
 
@@ -227,7 +227,7 @@ def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
 def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch):
     one = shops[-1:]
     begun = campaign(tmp_path)
-    label = begun.folder.label(begun._estimated(one[0], read_problem(one[0]), None))
+    label = begun.folder.label(begun._estimated(one[0], read_problem(one[0])))
     checkpoint = tmp_path / "campaign" / "checkpoints" / label
 
     def solve(*_args, **_how):
@@ -237,7 +237,7 @@ def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch
 
     monkeypatch.setattr(running.api, "solve", solve)
     with pytest.raises(DpbbError, match="cannot be written: No space left on device"):
-        campaign(tmp_path).run(one)
+        campaign(tmp_path).run(problems_of(one))
     assert checkpoint.is_dir()
 
 
@@ -248,7 +248,7 @@ def test_a_record_that_cannot_be_written_ends_the_campaign_at_once(
     begun = campaign(tmp_path)
     first, stopped, lines = Event(), Event(), []
     full = read_problem(shops[0])
-    label = begun.folder.label(begun._estimated(shops[0], full, None))
+    label = begun.folder.label(begun._estimated(shops[0], full))
 
     def solve(problem, *, should_stop, **_how):
         if problem.digest != full.digest:
@@ -263,21 +263,21 @@ def test_a_record_that_cannot_be_written_ends_the_campaign_at_once(
     monkeypatch.setattr(running.api, "solve", solve)
     one = campaign(tmp_path, lines, side_by_side=2)
     with pytest.raises(DpbbError, match="cannot be written: No space left on device"):
-        one.run(shops[:2])
+        one.run(problems_of(shops[:2]))
     assert stopped.is_set()
     assert any("No space left on device" in line for line in lines)
 
 
 def test_a_checkpoint_that_a_kill_left_beside_a_proof_goes(tmp_path, shops):
     """It is removed last: a kill before that leaves it to the next call."""
-    record = campaign(tmp_path).run(shops[2:])[0]
+    record = campaign(tmp_path).run(problems_of(shops[2:]))[0]
     folder = CampaignFolder(tmp_path / "campaign")
     left = folder.path / "checkpoints" / folder.label(record)
     other = left.with_name("other")
     for path in (left, other):
         path.mkdir(parents=True)
         (path / "checkpoint-000001.dpbb").write_bytes(b"")
-    assert campaign(tmp_path).run(shops[2:]) == [record]
+    assert campaign(tmp_path).run(problems_of(shops[2:])) == [record]
     assert not left.exists()
     assert other.exists()
 
@@ -287,7 +287,7 @@ def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
     tmp_path, shops, monkeypatch, written
 ):
     one = shops[-1:]
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(problems_of(one))
     CampaignFolder(tmp_path / "campaign").save(replace(record, checkpoint=written))
     asked = []
 
@@ -305,7 +305,7 @@ def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
         return fake_result(9.0, Status.OPTIMAL)
 
     monkeypatch.setattr(running.api, "resume", resume)
-    campaign(tmp_path, certificates=False).run(one)  # as the run has it
+    campaign(tmp_path, certificates=False).run(problems_of(one))  # as the run has it
     (read,) = asked
     assert read.parent == tmp_path / "campaign" / "checkpoints"
     (path,) = map(Path, written)
@@ -314,7 +314,7 @@ def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
 
 def test_a_checkpoint_of_another_instance_is_none(tmp_path, shops, monkeypatch):
     one, lines = shops[-1:], []
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(problems_of(one))
     CampaignFolder(tmp_path / "campaign").save(replace(record, checkpoint="other"))
     saved = saved_after(3.0)
     saved.spec.problem = read_problem(shops[0])
@@ -322,25 +322,25 @@ def test_a_checkpoint_of_another_instance_is_none(tmp_path, shops, monkeypatch):
     result = fake_result(9.0, Status.OPTIMAL)
     monkeypatch.setattr(running.api, "solve", lambda *_, **__: result)
     monkeypatch.setattr(running.api, "resume", None)
-    (found,) = campaign(tmp_path, lines).run(one)
+    (found,) = campaign(tmp_path, lines).run(problems_of(one))
     assert found.proved
     assert any("begins anew: expected it of this instance" in line for line in lines)
 
 
 def test_nothing_below_a_cutoff_is_a_bound_and_no_optimum(tmp_path, shops):
     one, lines = shops[-1:], []
-    (proved,) = campaign(tmp_path / "whole").run(one)
+    (proved,) = campaign(tmp_path / "whole").run(problems_of(one))
     below = campaign(tmp_path, lines, time_limit_s=60.0)
     below.options = below.options.replace(cutoff=proved.makespan)
-    (record,) = below.run(one)
+    (record,) = below.run(problems_of(one))
     assert (record.status, record.makespan) == ("infeasible_cutoff", None)
     assert (record.lower_bound, record.proved) == (proved.makespan, False)
     assert record.limit_s < 60.0
     assert classes([record])[-1][2] == 0
     assert (tmp_path / "campaign" / record.certificate).is_file()
-    assert below.run(one) == [record]
+    assert below.run(problems_of(one)) == [record]
     assert lines[-1] == "1 instances, 1 of them with nothing to do"
-    (last,) = campaign(tmp_path, time_limit_s=60.0).run(one)
+    (last,) = campaign(tmp_path, time_limit_s=60.0).run(problems_of(one))
     assert last.proved
     assert (last.status, last.makespan) == ("optimal", proved.makespan)
 
@@ -355,7 +355,7 @@ def test_a_bound_of_before_is_not_forgotten(tmp_path, shops, monkeypatch):
     results = [below, fake_result(3.0), known]
     monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
     one = shops[-1:]
-    found = [campaign(tmp_path).run(one)[0] for _ in range(3)]
+    found = [campaign(tmp_path).run(problems_of(one))[0] for _ in range(3)]
     assert [(r.status, r.makespan, r.lower_bound) for r in found] == [
         ("infeasible_cutoff", None, 98), ("feasible", 99, 98), ("optimal", 98, 98)
     ]  # fmt: skip
@@ -380,9 +380,9 @@ def test_a_checkpoint_that_is_gone_is_named_and_its_nodes_stay(
 
     monkeypatch.setattr(running.api, "solve", solve)
     one, lines = shops[-1:], []
-    campaign(tmp_path, lines, time_limit_s=3.0).run(one)
+    campaign(tmp_path, lines, time_limit_s=3.0).run(problems_of(one))
     assert not any("begins anew" in line for line in lines)
-    (record,) = campaign(tmp_path, lines, time_limit_s=7.0).run(one)
+    (record,) = campaign(tmp_path, lines, time_limit_s=7.0).run(problems_of(one))
     (line,) = [line for line in lines if "begins anew" in line]
     assert f"{tmp_path}/campaign/{record.checkpoint}" in line
     assert limits == [3.0, 4.0]
@@ -391,7 +391,7 @@ def test_a_checkpoint_that_is_gone_is_named_and_its_nodes_stay(
     # the next goes on from the second, whose nodes its result has
     monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved_after(4.0))
     monkeypatch.setattr(running.api, "resume", solve)
-    (record,) = campaign(tmp_path).run(one)
+    (record,) = campaign(tmp_path).run(problems_of(one))
     took = record.totals
     assert (took.seconds, took.decomposed, took.energy_j) == (12.0, 10, 9.0)
     assert record.attempts == 3
@@ -403,7 +403,7 @@ def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
     order = (6, 5, 4, 3, 2, 1, 0)
     name = "shop7"
     runs.schedules = {name: KnownSchedule(order, "table, best.csv")}
-    (record,) = runs.run(shops[-1:])
+    (record,) = runs.run(problems_of(shops[-1:]))
     assert (record.instance, record.known_from) == (name, "table, best.csv")
     assert record.trajectory[0][2] == "initial"
     assert record.options["initial"] == list(order)
@@ -421,14 +421,14 @@ def test_what_a_run_chose_is_in_its_record(tmp_path, shops, monkeypatch):
     monkeypatch.setattr(running.api, "solve", solve)
     runs = campaign(tmp_path)
     runs.options = runs.options.replace(strategy="auto")
-    (record,) = runs.run(shops[-1:])
+    (record,) = runs.run(problems_of(shops[-1:]))
     assert (record.bound, record.strategy) == ("lb1", "incumbent")
 
 
 def test_a_record_that_does_not_hold_is_not_taken_for_a_proof(tmp_path, shops):
     one = campaign(tmp_path)
-    (record,) = one.run(shops[2:])
+    (record,) = one.run(problems_of(shops[2:]))
     one.folder.save(replace(record, makespan=1, lower_bound=1, certificate=None))
     match = f"expected a record that holds, .*makespan {record.makespan}, not 1"
     with pytest.raises(DpbbError, match=match):
-        campaign(tmp_path).run(shops[2:])
+        campaign(tmp_path).run(problems_of(shops[2:]))

@@ -78,17 +78,6 @@ def test_a_text_of_instances_is_no_list(tmp_path):
         members([str(file)])
 
 
-@pytest.mark.parametrize(
-    "word", ["ta:20x21", "ta:small", "jsp", "ta121", "ta:", "no/f"]
-)
-def test_what_is_no_set_is_refused(word):
-    if word == "ta:":
-        assert len(members([word])) == 120
-        return
-    with pytest.raises(OptionError, match=r"SET: expected names .* got"):
-        members([word])
-
-
 def test_tables_say_where_a_schedule_is_from(tmp_path):
     file = tmp_path / "best.csv"
     file.write_text(

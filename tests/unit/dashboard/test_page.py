@@ -120,7 +120,7 @@ def test_a_run_that_nobody_knows_is_said_to_be_missing():
 
 def test_the_question_names_the_run_that_is_stopped():
     controls = FakeControls()
-    buttons = Buttons(controls)
+    buttons = Buttons(LIGHT, controls)
     assert buttons._asked.data["run"] == [""]
     buttons.update(view(instance="ta056", run_id="2a10"))
     asked = buttons._asked.data
@@ -146,12 +146,12 @@ def click(buttons, **command):
 
     asyncio.run(act())
     buttons.update(view())
-    return buttons.message.text
+    return buttons.message.root.text
 
 
 def test_commands_are_checked():
     controls = FakeControls()
-    buttons = Buttons(controls)
+    buttons = Buttons(LIGHT, controls)
     assert "Refused" in click(buttons, action="stop", key="", run="abc")
     assert "Refused" in click(buttons, action="stop", key="geheim", run="abc")
     assert click(buttons, action="explode", key="secret", run="abc")
@@ -167,7 +167,7 @@ def test_commands_are_checked():
 
 def test_buttons_are_off_with_the_reason():
     controls = FakeControls()
-    buttons = Buttons(controls)
+    buttons = Buttons(LIGHT, controls)
     buttons.update(view())
     assert not buttons.stop.disabled
     assert buttons.save.disabled  # it writes no checkpoints
@@ -178,7 +178,7 @@ def test_buttons_are_off_with_the_reason():
     controls.refused = "this page has no <login>"
     buttons.update(view())
     assert buttons.stop.disabled
-    assert "no &lt;login&gt;" in buttons.message.text
+    assert "no &lt;login&gt;" in buttons.message.root.text
 
 
 def test_text_of_others_is_escaped():
@@ -186,17 +186,6 @@ def test_text_of_others_is_escaped():
     assert "<script>" not in html("status", shown)
     assert "<script>" not in html("trouble", shown)
     assert "<b>seat-1" not in html("events", shown)
-
-
-def test_status_always_shows_what_is_left_as_a_range():
-    assert "not estimated yet" in html("status", view())
-    found = html("status", view(left_s=(600.0, 2400.0), left_nodes=(1e9, 4e9)))
-    assert "about 10 to 40 min, rough" in found
-    assert "done " in found
-    nodes = html("status", view(left_nodes=(1e9, 4e9)))
-    assert "1.0e+09 to 4.0e+09 nodes" in nodes
-    over = view(left_s=(600.0, 2400.0), state=RunState.FINISHED)
-    assert "about" not in html("status", over)
 
 
 @pytest.mark.parametrize(
@@ -400,10 +389,3 @@ def test_rates_of_the_engines_make_up_the_total():
     assert engines["engine"] == ["cpu", "gpu"]
     assert engines["ys"][1][-1] == pytest.approx(1e5)
     assert total["y"][-1] == pytest.approx(150_000.7)
-
-
-def test_depths_leave_out_what_is_not_closed():
-    part = charts.Depths(LIGHT)
-    part.update(view())
-    assert data(part.root)["depth"] == [1, 2, 3]
-    assert data(part.root)["count"] == [2.0, 5.0, 1.0]

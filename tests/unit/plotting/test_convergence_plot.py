@@ -29,12 +29,6 @@ def test_incumbents_are_steps_to_the_end(ax):
     )
 
 
-def test_long_runs_are_drawn_in_hours(ax):
-    convergence([snapshot(0.0), snapshot(36_000.0)], ax, log_time=False)
-    assert ax.get_xlabel() == "time (h)"
-    assert line(ax, "incumbent")[-1] == (10, 40)
-
-
 def test_a_rising_bound_is_steps_too(ax):
     bounds = (30, 30, 33, 40)
     shots = [snapshot(float(at), bound) for at, bound in enumerate(bounds)]

@@ -70,15 +70,6 @@ def test_every_kind_makes_axes_of_its_own(kind):
     assert pyplot.get_fignums() == [ax.figure.number]
 
 
-def test_unknown_kinds_are_refused():
-    with pytest.raises(OptionError, match=r"expected one of gantt, .* got 'pie'"):
-        draw(result(), "pie")
-
-
-def test_size_can_be_chosen():
-    assert tuple(figure_of(result(), "gantt", size=(3, 2)).get_size_inches()) == (3, 2)
-
-
 def test_results_plot_themselves(ax):
     assert result().plot(ax=ax) is ax
     assert "makespan" in ax.get_title("left")

@@ -64,22 +64,6 @@ def test_a_solve_without_a_tree_has_its_incumbents_and_its_end():
     assert "no tree was explored" in rows[-1]["events"][0]["text"]
 
 
-def test_a_solve_that_knows_nothing_has_its_end():
-    stream = io.StringIO()
-    nothing = {"makespan": None, "permutation": None, "operations": None}
-    JsonLines(stream).done(result(status=Status.UNKNOWN, trajectory=(), **nothing))
-    (row,) = read(stream)
-    assert (row["value"], row["ub"], row["explored"]) == (None, 30, 0)
-
-
-def test_the_end_of_a_run_is_not_told_twice():
-    stream = io.StringIO()
-    progress = JsonLines(stream)
-    progress.finish(SNAPSHOT)
-    progress.done(result())
-    assert len(read(stream)) == 1
-
-
 def test_what_is_waited_for_is_in_a_line_at_once():
     stream = io.StringIO()
     progress = JsonLines(stream, interval_s=10.0)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
+from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import STARTING
 from dpbb.progress.live import SILENT_S, LiveProgress, SteadyConsole, View
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
@@ -65,32 +65,10 @@ def test_no_line_is_wider_than_the_terminal(width, snapshot):
     assert len(panel(snapshot, width=width)[0]) <= min(width, 100)
 
 
-def test_repeats_are_told_with_their_number():
-    joined = EventRecord(9.0, "seat", "cpu7 joined", 8, 1.0)
-    text = panel(replace(SNAPSHOT, events=(joined,)))
-    assert text[-1].split(maxsplit=1) == ["9.0s", "cpu7 joined (8 times since 1.0s)"]
-
-
-def test_narrow_terminals_have_one_fact_a_line():
-    assert len(panel(BUSY, width=60)) == len(panel(BUSY, width=80)) + 3
-
-
 def test_terminals_without_unicode_get_ascii():
     text = panel(BUSY, encoding="ascii")
     assert text[0].startswith("-- ta021")
     assert set(text[4].split()[1]) == {"#", "+", "."}
-
-
-def test_before_the_tree_there_are_heuristics():
-    known = {"value": 2300, "ub": 2300, "lower_bound": 2000, "gap": 300 / 2300}
-    head, facts = panel(replace(STARTING, seconds=5.0, **known))
-    assert head.startswith("── dpbb, starting, 5.")
-    assert " ".join(facts.split()) == "best 2,300 lower bound 2,000 gap 13.04%"
-
-
-def test_without_an_incumbent_the_cutoff_is_named():
-    bare = replace(SNAPSHOT, value=None, permutation=None, gap=None, ub=2297)
-    assert "none yet below 2,297" in panel(bare)[1]
 
 
 @pytest.mark.parametrize("termination", ["time_limit", "stopped", "exhausted"])
@@ -106,20 +84,6 @@ def test_a_scheduler_that_says_nothing_is_told_of():
     assert "no news from the scheduler for 16." in draw(view)[-1]
     view.snapshot = replace(SNAPSHOT, state=RunState.FINISHED)
     assert "no news" not in "".join(draw(view))
-
-
-def test_only_a_failure_after_the_last_success_is_shown():
-    failed = CheckpointSnapshot(
-        url="s3://b/run",
-        host="here",
-        interval_s=30.0,
-        last_s=5.0,
-        error="no space left",
-        error_s=9.0,
-    )
-    assert "failed: no space" in "".join(panel(replace(BUSY, checkpoint=failed)))
-    again = replace(failed, last_s=12.0)
-    assert "no space" not in "".join(panel(replace(BUSY, checkpoint=again)))
 
 
 def test_names_cannot_steer_the_terminal():
@@ -186,15 +150,6 @@ def test_rows_stay_and_the_view_goes(stream):
     assert HIDE_CURSOR not in stream.getvalue()
 
 
-@pytest.mark.parametrize("value", [2297, 2300])
-def test_an_incumbent_has_one_row(stream, value):
-    progress = live(stream)
-    progress.update(SNAPSHOT)
-    progress.finish(SNAPSHOT)
-    assert sum(line.startswith("H") for line in rows(stream)) == 1
-    assert len(rows(stream)) == 2
-
-
 def test_closing_leaves_streams_and_threads_as_they_were(stream):
     before = sys.stdout, sys.stderr, set(threading.enumerate())
     progress = live(stream)
@@ -249,14 +204,6 @@ def test_the_clock_runs_without_news(stream):
         time.sleep(0.02)
     progress.close()
     assert len(stream.getvalue()) > size
-
-
-def test_rows_are_not_cut(stream):
-    progress = live(stream, width=60)
-    progress.update(BUSY)
-    progress.close()
-    assert all(len(line) <= 60 for line in rows(stream))
-    assert "2297" in "".join(rows(stream))
 
 
 def test_markup_in_notes_is_text(stream):

@@ -62,13 +62,6 @@ def test_one_display_is_updated_twice_a_second_and_ends_with_the_result(cell, cl
     assert cell.pages[-1] == {"text/html": "<b>the result</b>", "text/plain": "r"}
 
 
-def test_incumbents_of_the_heuristics_are_shown(cell, clock):
-    progress = NotebookProgress()
-    progress.incumbent(0.1, 2300, 2232)
-    assert "2,300" in cell.html[-1]
-    assert "2,232" in cell.html[-1]
-
-
 def test_after_an_error_the_last_state_is_shown(cell, clock):
     progress = NotebookProgress()
     progress.update(SNAPSHOT)
@@ -108,11 +101,6 @@ def result(makespan):
         permutation=(0, 1),
         lower_bound=makespan,
     )
-
-
-def test_nothing_seen_nothing_shown(cell):
-    NotebookProgress().close()
-    assert cell.pages == []
 
 
 def test_without_html_there_is_a_line(cell, clock):
@@ -157,24 +145,6 @@ def test_the_border_tells_how_it_ended(changes, color):
 def test_names_are_escaped():
     page = snapshot_html(replace(SNAPSHOT, instance="<img src=x>"))
     assert "<img" not in page
-
-
-def test_without_an_incumbent_it_says_what_is_known_of_that():
-    bare = replace(SNAPSHOT, value=None, permutation=None, gap=None, ub=2178)
-    assert "none yet below 2,178" in snapshot_html(bare)
-    over = replace(bare, state=RunState.FINISHED, termination="exhausted")
-    assert "there is none below 2,178" in snapshot_html(over)
-    assert "none yet" not in snapshot_html(over)
-    late = replace(over, termination="time_limit")
-    assert "none found below 2,178" in snapshot_html(late)
-
-
-def test_an_upper_bound_that_is_no_schedules_is_told_apart():
-    assert "upper bound" not in snapshot_html(SNAPSHOT)
-    optima = snapshot_html(replace(SNAPSHOT, ub=2298))
-    assert "2,297" in optima
-    assert "2,298" in optima
-    assert "upper bound" in optima
 
 
 def test_what_is_waited_for_is_shown(cell, clock):

@@ -10,7 +10,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import OPTIONS
 from dpbb.progress import notices
 from dpbb.progress.base import Progress
 from dpbb.progress.notices import Noticed, Notifier, facts_of
@@ -97,11 +96,6 @@ def test_an_address_that_answers_nonsense_is_logged(caplog):
         notifier.close()
         thread.join()
     assert "on-end: end could not be told: nonsense" in caplog.text
-
-
-def test_no_file_and_no_checkpoint_can_name_a_command():
-    """Options may come from a TOML file, a spec or a checkpoint."""
-    assert not {name for name in OPTIONS if "on_end" in name or "command" in name}
 
 
 @pytest.mark.parametrize(

@@ -69,21 +69,6 @@ def test_h_marks_new_incumbents_only_and_rows_get_rarer():
     ]
 
 
-def test_an_incumbent_of_the_heuristics_is_not_marked_again():
-    stream = io.StringIO()
-    progress = ProgressPrinter(stream)
-    progress.incumbent(0.3, 2297, 2232)
-    progress.update(SNAPSHOT)
-    assert [line[0] for line in lines(stream)[1:]] == ["H", " "]
-
-
-def test_without_an_incumbent_rows_have_dashes():
-    stream = io.StringIO()
-    bare = replace(SNAPSHOT, value=None, permutation=None, gap=None, lower_bound=None)
-    ProgressPrinter(stream).update(bare)
-    assert lines(stream)[1].split("|")[1].split() == ["-", "-", "-"]
-
-
 def test_last_row_is_written_once():
     stream = io.StringIO()
     progress = ProgressPrinter(stream)

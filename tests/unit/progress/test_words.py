@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.progress.words import clock_text, ends_text, left_text, shares_text, span_text
+from dpbb.progress.words import (
+    clock_text,
+    ends_text,
+    facts,
+    format_count,
+    left_text,
+    shares_text,
+    span_text,
+)
 from tests.unit.dashboard.fakes import BASE
 
 YEAR = 365.25 * 86400
@@ -57,3 +65,50 @@ def test_the_end_by_the_clock(monkeypatch):
     assert ends_text(replace(BASE, left_s=(1.0, 1e12)), 0.0) == ""
     assert ends_text(BASE) == ""
     assert clock_text(1_000_001.0, 0.0, exact=True) == "13:46:41"
+
+
+def test_what_is_known_of_an_incumbent():
+    """And what prunes, where that is something else."""
+    bare = replace(BASE, value=None, permutation=None, gap=None, ub=2178)
+    assert dict(facts(BASE)).keys().isdisjoint({"upper bound"})
+    assert dict(facts(BASE))["best"] == "12"
+    assert dict(facts(replace(BASE, ub=11)))["upper bound"] == "11"
+    assert dict(facts(bare))["best"] == "none yet below 2,178"
+    over = replace(bare, state="finished", termination="exhausted")
+    assert dict(facts(over))["best"] == "there is none below 2,178"
+    late = replace(over, termination="time_limit")
+    assert dict(facts(late))["best"] == "none found below 2,178"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (0.5, "0.5"),
+        (1e-9, "0"),
+        (999.7, "1.00 k"),
+        (9994, "9.99 k"),
+        (9996, "10.0 k"),
+        (1000, "1.00 k"),
+        (12_345, "12.3 k"),
+        (999_600, "1.00 M"),
+        (207_683_508_756, "208 G"),
+        (2.5e15, "2.50 P"),
+        (999e18, "999 E"),
+        (1e60, "1.0e+60"),
+        (10**400 + 1, "1.0e+400"),
+        (-(10**400), "-1.0e+400"),
+        (math.inf, "∞"),
+        (math.nan, "–"),  # noqa: RUF001
+    ],
+)
+def test_counts(number, text):
+    assert format_count(number) == text
+
+
+@pytest.mark.parametrize("exponent", [*range(-5, 40), 60, 200, 308])
+def test_nothing_is_too_large_to_be_written_in_few_characters(exponent):
+    for number in (10.0**exponent, 9.99999 * 10.0 ** min(exponent, 307)):
+        assert len(format_count(number)) <= 9
+    assert len(format_count(10 ** max(exponent, 0) * 10**200)) <= 9
