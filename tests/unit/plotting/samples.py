@@ -1,15 +1,17 @@
 """Small data of every kind that is plotted."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
-from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, schedule
 from dpbb.options import TreeOptions
 from dpbb.result import Improvement, Proof, Result, Status, Termination, Totals
 from dpbb.result.schedule import Schedule
 from tests.intervals import unit_between
+from tests.unit.dashboard.fakes import BASE
 
 INSTANCE = FlowShopInstance(
     "joinery", [[4, 3, 6, 5], [2, 5, 4, 3], [3, 2, 2, 6], [8, 6, 9, 4]]
@@ -47,28 +49,15 @@ def result(**changes):
 
 def snapshot(seconds, lower_bound=30, value=40, **changes):
     values = {
-        "run_id": "abc",
         "instance": "joinery",
-        "state": RunState.RUNNING,
-        "seconds": seconds,
-        "value": value,
         "permutation": ORDER,
         "ub": value,
-        "lower_bound": lower_bound,
         "gap": None,
-        "decomposed": 1,
-        "leaves": 1,
-        "nodes_per_second": 1.0,
         "explored": 0.375,
-        "waiting": 1,
-        "leased": 2,
-        "open_roots": 3,
-        "donations": 0,
-        "requeues": 0,
         "trajectory": (Improvement(0.0, 50, "start"), Improvement(2.0, value, "cpu")),
-        "spans": ((0.25, 0.5, "leased"), (0.75, 1.0, "waiting")),
     }
-    return Snapshot(**(values | changes))
+    known = {"seconds": seconds, "value": value, "lower_bound": lower_bound}
+    return replace(BASE, **(values | known | changes))
 
 
 def checkpoint():
