@@ -16,13 +16,25 @@ from dpbb.text.files import whole_file
 
 
 def check_form(content: dict[str, Any]) -> None:
-    """Check the form; of other problems the bound of the root may be all the proof."""
-    if "tree" in content or content["instance"].get("kind") in (None, checker.KIND):
+    """Check the form; of other problems the bound of the root may be all the proof.
+
+    What the instance of these has is known to their families.
+    """
+    instance = content["instance"]
+    if instance.get("kind") in (None, checker.KIND):
         checker.check_form(content)
         return
-    form: dict[str, Any] = dict(checker.RESULT)
-    del form["ub"], form["all_optima"]  # of a tree
-    form = {"format": str, "schema": int, "instance": dict, "result": form}
+    checker.expect(type(instance["kind"]) is str, "the kind of problem is no text")
+    checker.expect({"name", "digest"} <= {*instance}, "it is of no instance")
+    form = checker.FORM | {"instance": dict}
+    if "tree" in content:
+        checker.check_sizes(content)
+    else:
+        result = checker.RESULT.items()
+        of_tree = "ub", "all_optima"
+        form["result"] = {name: one for name, one in result if name not in of_tree}
+        for name in ("tree", "totals", "bounds", "units"):
+            del form[name]
     checker.fits(content, form, "it")
 
 

@@ -33,9 +33,10 @@ import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, reduce
-from itertools import accumulate, repeat
+from itertools import accumulate, combinations, groupby, islice
 from math import factorial
 from operator import lt, ne, sub
+from typing import NamedTuple
 
 FORMAT, SCHEMA = "dpbb-certificate", 4
 KIND = "flowshop-makespan"  # all that this file explores
@@ -59,27 +60,20 @@ STARTS = 64  # nodes that a walk begins with, so that a large one is not overloo
 MOST_SIZE = 1e290  # of an estimate: sums are finite
 FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
-ZERO: tuple[int, int, Counter[int]] = (
-    0,
-    0,
-    Counter(),
-)  # decomposed nodes, leaves, closed subtrees by depth
-SPREAD = 64  # pieces of a large part for each thread
+SPREAD = 256  # pieces of a large part for each thread
+ZERO = 0, 0, Counter()  # decomposed nodes, leaves, closed subtrees by depth
 PROVED, AUDITED, TOO_LITTLE = "proved again", "audited", "not checked enough"
 FALSE = "does not hold"
 EXIT = {PROVED: 0, FALSE: 1, TOO_LITTLE: 3, AUDITED: 4}
 DAMAGED = EOFError, gzip.BadGzipFile, zlib.error, ValueError, RecursionError
 MALFORMED = ArithmeticError, AttributeError, LookupError, TypeError, ValueError
+# "?": may be missing, or null; [x]: any number of x; (x, y): two entries
 COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
-RESULT: dict[str, object] = {
-    "status": str,
-    "objective?": str,
-    "makespan?": int,
-    "lower_bound": int,
+RESULT = {"status": str, "objective?": str, "makespan?": int, "lower_bound": int} | {
+    **{"permutation?": [int], "ub": int, "all_optima": bool},
+    **{"engine?": str, "seconds?": float, "versions?": [[str]]},
 }
-RESULT |= {"permutation?": [int], "ub": int, "all_optima": bool}
-RESULT |= {"engine?": str, "seconds?": float, "versions?": [[str]]}
-FORM = {  # "?": may be missing, or null; [x]: any number of x; (x, y): two entries
+FORM = {
     "format": str,
     "schema": int,
     "instance": {"kind?": str, "name?": str, "digest": str, "bound?": str}
@@ -143,13 +137,9 @@ def small(text):
 def check_form(certificate):
     """Nothing is too large, or unknown, and numbers are whole ones, of 0 or more."""
     check_sizes(certificate)
-    kind = certificate["instance"].get("kind", KIND)
-    expect(type(kind) is str, "the kind of problem is no text")
-    if kind == KIND:
-        fits(certificate, FORM, "it")
-    else:  # then the family knows the entries of the instance
-        expect({"name", "digest"} <= {*certificate["instance"]}, "it is of no instance")
-        fits(certificate, FORM | {"instance": dict}, "it")
+    if (kind := certificate["instance"].get("kind", KIND)) != KIND:
+        raise Unchecked(f"expected a problem of kind {KIND}, got {kind!a:.99}")
+    fits(certificate, FORM, "it")
 
 
 def fits(value, form, name):
@@ -166,14 +156,10 @@ def fits(value, form, name):
         ok = type(value) is form and (form is not int or 0 <= value < 2**63)
         expect(ok, f"[{name}] is {value!a:.99}, no {form.__name__}, or below 0")
     else:
-        ok = type(value) is list and len(value) == len(
-            form if type(form) is tuple else value
-        )
+        forms = form * len(value) if type(value) is type(form) is list else form
+        ok = type(value) is list and len(value) == len(forms)
         expect(ok, f"[{name}] is {value!a:.99}")
-        if form == [int] and {*map(type, value)} <= {int}:  # most of a file
-            expect(all(0 <= one < 2**63 for one in value), f"[{name}] is below 0")
-            return
-        for one, its in zip(value, form if type(form) is tuple else repeat(form[0])):
+        for one, its in zip(value, forms):
             fits(one, its, name)
 
 
@@ -256,9 +242,8 @@ def pairs_of(bound, n_jobs, n_machines):
     """Return depths at which children have two-machine bounds, and the pairs."""
     if bound == "lb1":
         return range(0), []
-    machines = range(n_machines)
     if bound == "lb2":
-        return range(n_jobs), [(u, v) for u in machines for v in machines[u + 1 :]]
+        return range(n_jobs), [*combinations(range(n_machines), 2)]
     found = CASCADE.fullmatch(bound)
     expect(found, f"expected the bound lb1, lb2 or a cascade, got {bound!a}")
     first, last = int(found[1]), int(found[2])
@@ -356,7 +341,7 @@ def kernels(fast):
 
     @jit
     def step(times, side, job, ends, work, new_ends, new_work):
-        """Schedule a job; the new arrays may be the old ones."""
+        """Schedule a job."""
         end = 0
         for k in range(len(work)):
             end = max(end, ends[side][k]) + times[side][k][job]
@@ -381,40 +366,22 @@ def kernels(fast):
         return False
 
     @jit
-    def explore(tables, options, state, at, marks, most, ub, floor, counts, taken):
-        """Explore what a unit owns below a node; returns whether that was ended before.
+    def explore(tables, options, depth, state, left, ub, floor, counts):
+        """Explore a node that is not pruned, and all below; returns whether it ended.
 
-        That is when more nodes were visited than ``most`` has, or a leaf is better than
-        it may be.
-
-        ``at``: depth of the node; whether its leaves are the unit's; whether it is not
-        pruned; how many ancestors that are not have the same first leaf, with which
-        they are counted; from where to where in ``marks`` are what is below it.
-        ``marks``: roots of the unit and of others below them, sorted; of each its jobs
-        in the order of the path, its depth, and whether it is the unit's.
-        ``counts``: closed nodes by depth, leaves, other nodes, whether a leaf is
-        better, nodes that were taken. ``taken``: where these are put, as marks; those
-        without marks below at a depth of ``most[1]`` or more are, instead of explored.
+        That is when more nodes were visited than are left, or a leaf is better than it
+        may be. ``state``: rows by depth of ends, work and bounds; ``gone``; the jobs
+        and sides that were taken. ``counts``: closed nodes by depth, leaves, decomposed
+        nodes, and whether a leaf is better.
         """
-        depth, own, is_open, ancestors, low, high = at
-        ends, work, gone, found, way = state
-        n, m, free = len(tables[1]), len(work[0]), low == high
-        if free and depth >= most[1]:
-            number = counts[n + 3]
-            if number < len(taken):
-                for d in range(depth):
-                    taken[number][d] = way[0][d]
-                taken[number][n], taken[number][n + 1] = depth, 1
-            counts[n + 3] += 1
-            return False
-        if free:
-            most[0] -= 1
-            if most[0] < 0:
-                return True
+        ends, work, found, gone, way = state
+        n, m = len(tables[1]), len(work[0])
+        left[0] -= 1
+        if left[0] < 0:
+            return True
         if depth == n - 1:
             counts[depth] += 1
             counts[n] += 1
-            counts[n + 1] += ancestors
             job = end = value = 0
             while gone[job] != 0:
                 job += 1
@@ -423,36 +390,23 @@ def kernels(fast):
                 value = max(value, end + ends[depth][1][m - 1 - k])
             counts[n + 2] = value < floor
             return value < floor
-        if is_open:
-            here = ends[depth], work[depth], gone, found[depth]
-            way[1][depth] = look(tables, options, depth, *here)
-        side, before = way[1][depth], ancestors + is_open
-        bounds = found[depth][side]
+        counts[n + 1] += 1
+        here = ends[depth], work[depth]
+        side = look(tables, options, depth, *here, gone, found[depth])
+        way[1][depth] = side
         for job in range(n):
             if gone[job] != 0:
                 continue
-            begin, new_own = low, own
-            while low < high and marks[low][depth] == job:
-                low += 1
-            if begin < low and marks[begin][n] == depth + 1:
-                new_own, begin = marks[begin][n + 1], begin + 1
-            new_open = is_open * (bounds[job] < ub)
-            gone[job], way[0][depth] = BIG, job
-            if new_open and (new_own or begin < low):
-                below = ends[depth + 1], work[depth + 1]
-                step(tables[0], side, job, ends[depth], work[depth], *below)
-                new_open = 1 - shut(tables, depth + 1, below[0], gone, ub)
-            if begin < low or (new_own and new_open):
-                new = depth + 1, new_own, new_open, before, begin, low
-                if explore(
-                    tables, options, state, new, marks, most, ub, floor, counts, taken
-                ):
-                    return True
-            elif new_own:
+            is_open = found[depth][side][job] < ub
+            if is_open:
+                gone[job], way[0][depth] = BIG, job
+                step(tables[0], side, job, *here, ends[depth + 1], work[depth + 1])
+                is_open = not shut(tables, depth + 1, ends[depth + 1], gone, ub)
+            if not is_open:
                 counts[depth + 1] += 1
-                counts[n + 1] += before
+            elif explore(tables, options, depth + 1, state, left, ub, floor, counts):
+                return True
             gone[job] = 0
-            before = 0
         return False
 
     @jit
@@ -462,19 +416,10 @@ def kernels(fast):
         At every depth some children of each stratum, by how far bounds are below ub, go
         on, drawn by weight, and carry the weight of all: so every node has the expected
         weight 1 (P. C. Chen, SIAM J. Comput. 21(2), 1992). Levels take turns in two
-        rows, behind which are the nodes to begin with; ``starts`` are marks of these.
+        rows, behind which are the nodes to begin with; ``starts`` are their depths.
         """
         n, kept, total, count = len(tables[1]), len(picks), 0.0, 0
         each = kept // BINS
-        for s in range(len(starts)):
-            for row in range(2):
-                ends, work = level[0][row][kept + s], level[1][row][kept + s]
-                gone = level[2][row][kept + s]
-                for depth in range(starts[s][n]):
-                    job = starts[s][depth]
-                    side = look(tables, options, depth, ends, work, gone, found)
-                    step(tables[0], side, job, ends, work, ends, work)
-                    gone[job] = BIG
         for depth in range(n):
             here, there = depth % 2, 1 - depth % 2
             ends, work, gone = level[0][here], level[1][here], level[2][here]
@@ -484,7 +429,7 @@ def kernels(fast):
                 weights[there][t] = 0.0
             for s in range(len(gone)):
                 weight = weights[here][s]
-                if weight == 0.0 or (s >= kept and starts[s - kept][n] != depth):
+                if weight == 0.0 or (s >= kept and starts[s - kept] != depth):
                     continue
                 total += weight
                 if depth == n - 1:
@@ -510,7 +455,23 @@ def kernels(fast):
                         weights[there][t] = 0.0
         return total
 
-    return look, shut, explore, weigh
+    return look, step, shut, explore, weigh
+
+
+class Node(NamedTuple):
+    """A node of the tree; one that is pruned has no arrays.
+
+    ``ancestors``: how many that are decomposed have the same first leaf: they are
+    counted with it. ``way``: the jobs and sides that lead here.
+    """
+
+    depth: int
+    ancestors: int
+    bound: int
+    way: tuple = ()
+    ends: object = None
+    work: object = None
+    gone: object = None
 
 
 class Tree:
@@ -518,16 +479,12 @@ class Tree:
 
     def __init__(self, shop, options, all_optima=False, threads=1, fast=False):
         self.shop, self.all_optima, self.threads = shop, all_optima, threads
-        self.kept, self.open = KEPT[fast], []
-        self.look, self.shut, self.kernel, self.walk = kernels(fast)
-        self.np = numba_here()[1] if fast else None
+        self.look, self.step, self.shut, self.kernel, self.walk = kernels(fast)
+        self.np, self.kept, self.left = fast and numba_here()[1], KEPT[fast], [0]
         self.n_jobs = n = len(shop.times)
         self.order = options["root_order"] or range(n)
-        rows = [
-            [times[job] for job in self.order] for times in (shop.times, shop.mirror)
-        ]
-        gone = [0] * n + [BIG] * (-n % 8 if fast else 0)
-        pad = [0] * (len(gone) - n)
+        rows = [[side[job] for job in self.order] for side in (shop.times, shop.mirror)]
+        pad = [0] * (-n % 8 if fast else 0)
         times = [[[*column, *pad] for column in zip(*side)] for side in rows]
         groups = [*accumulate(map(ne, rows[0], rows[0][1:]), initial=0)]
         depths, pairs = pairs_of(options["bound"], n, len(rows[0][0]))
@@ -537,135 +494,147 @@ class Tree:
         self.tables = *map(self.table, tables), depths.start, depths.stop
         rule, limit = RULES.index(options["branching"]), options["branching_ub"] or 0
         self.options = rule, limit, options["rule_version"] == EQUAL_JOBS_RULES
-        self.root = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))], gone
-        self.found = self.table([gone] * 3)
+        root = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))]
+        gone = [0] * n + [BIG] * len(pad)
+        self.root = Node(0, 0, 0, (), *map(self.table, (*root, gone)))
 
-    def table(self, rows):
-        """Copy nested lists of integers as the kernels take them."""
-        if self.np is not None:
-            return self.np.array(rows, self.np.int32)
+    def table(self, rows, kind="int32"):
+        """Copy nested rows of integers as the kernels take them."""
+        if self.np:
+            return self.np.array(rows, kind)
         nested = bool(rows) and isinstance(rows[0], list | tuple)
         return [*map(self.table, rows)] if nested else [*rows]
 
-    def numbers(self, rows):
-        """Copy numbers, or rows of them, that may be larger, or fractions."""
-        return self.np.array(rows) if self.np is not None else self.table(rows)
+    def children(self, node, ub):
+        """Return the children of a node, in the order of their digits."""
+        depth, ancestors, children = node.depth + 1, node.ancestors, []
+        if node.ends is None:
+            first = node._replace(depth=depth)
+            return [first, *[Node(depth, 0, BIG)] * (self.n_jobs - depth)]
+        found, ancestors = self.table([node.gone] * 3), ancestors + 1
+        before = node.ends, node.work
+        about = self.tables, self.options, node.depth, *before, node.gone
+        side = self.look(*about, found)
+        for job in range(self.n_jobs):
+            if node.gone[job]:
+                continue
+            child = Node(depth, ancestors, int(found[side][job]))
+            if child.bound < ub:
+                ends, work, gone = map(self.table, (*before, node.gone))
+                gone[job] = BIG
+                self.step(self.tables[0], side, job, *before, ends, work)
+                if not self.shut(self.tables, depth, ends, gone, ub):
+                    way = *node.way, (job, side)
+                    child = Node(*child[:3], way, ends, work, gone)
+            children.append(child)
+            ancestors = 0
+        return children
 
-    def zeros(self, first, *more):
-        """Return a table of zeros."""
-        if self.np is not None:
-            return self.np.zeros((first, *more), self.np.int32)
-        return [self.zeros(*more) for _ in range(first)] if more else [0] * first
+    def nodes_of(self, part, ub):
+        """Walk to a part, and yield the nodes below which all is the part's.
 
-    def root_bound(self):
-        """Least LB1 of the root's children, on the better side."""
-        root = map(self.table, self.root)
-        self.look(self.tables, self.options, 0, *root, self.found)
-        return int(max(min(side) for side in self.found[:2]))
-
-    def marks_of(self, part):
-        """Return what the kernel takes of a part: its roots, and those of others."""
-        rows = dict.fromkeys(part.roots, 1) | dict.fromkeys(part.given, 0)
-        found = []
-        for path, own in rows.items():
-            left = [*range(self.n_jobs)]
-            jobs = [left.pop(digit) for digit in path]
-            pad = [-1] * (self.n_jobs - len(jobs))
-            found.append([*jobs, *pad, len(jobs), own])
-        return sorted(found)
-
-    def run(self, marks, ub, most, room=1):
-        """Explore what is marked at a fixed upper bound.
-
-        Returns decomposed nodes, leaves, and closed subtrees by depth; how many nodes
-        were to be taken; and those for which there was room.
+        Where it is pruned above these, they are, too.
         """
-        n, (ends, work, gone) = self.n_jobs, self.root
-        state = self.zeros(n, 2, len(work)), self.zeros(n, len(work)), self.table(gone)
-        state[0][0], state[1][0] = self.table(ends), self.table(work)
-        state += self.zeros(n, 3, len(gone)), self.zeros(2, n)
-        counts = self.numbers([0] * (n + 4))
-        taken = self.numbers([[0] * (n + 2)] * room)
-        at = 0, 0, 1, 0, 0, len(marks)
-        if marks and marks[0][n] == 0:
-            at = 0, int(marks[0][n + 1]), 1, 0, 1, len(marks)
-        if any(row[n + 1] for row in marks):
-            about = self.tables, self.options, state, at, self.numbers(marks), most
-            self.kernel(*about, min(ub, BIG), ub - self.all_optima, counts, taken)
-        *closed, leaves, decomposed, better, number = map(int, counts)
+        marks = dict.fromkeys(part.roots, True) | dict.fromkeys(part.given, False)
+        walks = [(self.root, False, sorted(marks.items()))]
+        while walks:
+            node, own, marks = walks.pop()
+            if marks and len(marks[0][0]) == node.depth:
+                own, marks = marks[0][1], marks[1:]
+            if not marks:
+                if own:
+                    yield node
+                continue
+            groups = groupby(marks, lambda mark, at=node.depth: mark[0][at])
+            below = {digit: [*group] for digit, group in groups}
+            for digit, child in enumerate(self.children(node, ub)):
+                if digit in below:
+                    walks.append((child, own, below[digit]))
+                elif own:
+                    yield child
+
+    def spread(self, nodes, ub, wanted):
+        """Replace nodes by their children until there are so many, pruned or not."""
+        before = 0
+        while before < len(nodes) < wanted:
+            before, above, nodes = len(nodes), nodes, []
+            for node in above:
+                is_last = node.ends is None or node.depth == self.n_jobs - 1
+                nodes += [node] if is_last else self.children(node, ub)
+        return nodes
+
+    def weigh(self, part, ub, rng):
+        """Estimate the number of nodes of a part, below every root of it."""
+        total, nodes = 0, self.nodes_of(part, ub)
+        while some := [*islice(nodes, STARTS)]:
+            total += sum(node.ancestors for node in some)
+            some = [node for node in some if node.ends is not None]
+            total += self.walked(some, ub, rng) if some else 0
+        return total
+
+    def walked(self, some, ub, rng):
+        """Estimate the number of nodes below some."""
+        rows = [self.root] * self.kept + some
+        level = (
+            self.table([[node.ends for node in rows]] * 2),
+            self.table([[node.work for node in rows]] * 2),
+            self.table([[node.gone for node in rows]] * 2),
+        )
+        weights = [0.0] * self.kept + [1.0] * len(some)
+        starts = [node.depth for node in some]
+        about = (
+            self.table([weights, weights], "float64"),
+            self.table(starts, "int64"),
+            self.table([[0] * 3] * self.kept, "int64"),
+        )
+        lowest = min(child.bound for child in self.children(self.root, ub))
+        span, seed = max(1, ub - lowest), rng.randrange(1, 2**31 - 1)
+        found = self.table([self.root.gone] * 3)
+        tables = self.tables, self.options
+        return self.walk(*tables, level, *about, found, ub, span, seed)
+
+    def below(self, node, ub, left):
+        """Explore a node, and all below it: returns its counts."""
+        n = self.n_jobs
+        if node.ends is None:
+            return node.ancestors, 0, Counter({node.depth: 1})
+        rows = node.ends, node.work, [node.gone] * 3
+        state = *(self.table([row] * n) for row in rows), self.table(node.gone)
+        state += (self.table([[0] * n] * 2),)
+        counts = self.table([0] * (n + 3), "int64")
+        limits = left, min(ub, BIG), ub - self.all_optima
+        self.kernel(self.tables, self.options, node.depth, state, *limits, counts)
+        *closed, leaves, decomposed, better = map(int, counts)
         if better:
-            most[0] = -1
-            steps = [*zip(*state[4])][: n - 1]
-            ahead = [int(job) for job, side in steps if side == 0]
-            behind = [int(job) for job, side in steps if side == 1][::-1]
+            way = [*node.way, *[*zip(*state[4])][node.depth : n - 1]]
+            ahead = [int(job) for job, side in way if side == 0]
+            behind = [int(job) for job, side in way if side == 1][::-1]
             ahead += {*range(n)} - {*ahead, *behind}
             order = [self.order[job] for job in ahead + behind]
             value = self.shop.makespan(order)
             raise Failed(f"makespan {value}, below {ub}, was missed: {order}")
-        return (decomposed, leaves, Counter(dict(enumerate(closed)))), number, taken
+        return decomposed + node.ancestors, leaves, Counter(dict(enumerate(closed)))
 
-    def frontier(self, marks, ub, depth):
-        """Explore above a depth, and above roots; returns counts, marks of the rest."""
-        most = self.numbers([2**62, depth])
-        _, number, _ = self.run(marks, ub, most)
-        sums, _, taken = self.run(marks, ub, most, max(1, number))
-        return sums, [[row] for row in taken[:number]]
-
-    def weigh(self, part, ub, rng):
-        """Estimate the number of nodes of a part."""
-        sums, nodes = self.frontier(self.marks_of(part), ub, 0)
-        groups = (nodes[at : at + STARTS] for at in range(0, len(nodes), STARTS))
-        return sum((self.walked(some, ub, rng) for some in groups), sums[0])
-
-    def walked(self, some, ub, rng):
-        """Estimate the number of nodes below some."""
-        rows, m, lanes = self.kept + len(some), len(self.root[1]), len(self.root[2])
-        level = (
-            self.zeros(2, rows, 2, m),
-            self.zeros(2, rows, m),
-            self.zeros(2, rows, lanes),
-        )
-        for values, of_root in zip(level, self.root):
-            for row in range(2 * len(some)):
-                values[row % 2][self.kept + row // 2] = self.table(of_root)
-        weights = [0.0] * self.kept + [1.0] * len(some)
-        starts = self.numbers([mark for (mark,) in some])
-        about = (
-            level,
-            self.numbers([weights, weights]),
-            starts,
-            self.zeros(self.kept, 3),
-        )
-        found, span = self.table(self.found), max(1, ub - self.root_bound())
-        seed = rng.randrange(1, 2**31 - 1)
-        about = self.tables, self.options, *about, found, ub, span, seed
-        return self.walk(*about)
-
-    def explore(self, part, ub, most, pool=None):
+    def explore(self, part, ub, most, run=map):
         """Return the counts of a part; None if it has more nodes than most."""
-        marks, left = self.marks_of(part), self.numbers([min(most, 2**62), self.n_jobs])
-        self.open.append(left)
-        sums, pieces = ZERO, [marks]
-        for depth in range(self.n_jobs) if pool else ():
-            if len(pieces) < SPREAD * self.threads:
-                sums, pieces = self.frontier(marks, ub, depth)
-        run = pool.map if pool else map
-        found = run(lambda piece: self.run(piece, ub, left)[0], pieces)
-        sums = reduce(plus, found, sums)
+        self.left = left = self.table([min(most, 2**62)], "int64")
+        wanted = 1 if run is map else SPREAD * self.threads
+        sums, nodes = ZERO, self.nodes_of(part, ub)
+        while left[0] >= 0 and (some := [*islice(nodes, wanted)]):
+            some = self.spread(some, ub, min(wanted, most // SPREAD))
+            found = run(lambda node: self.below(node, ub, left), some)
+            sums = reduce(plus, found, sums)
         return sums if left[0] >= 0 and sum(sums[:2]) <= most else None
 
     def explore_all(self, jobs):
         """Explore parts; yields the number and counts of each."""
         with ThreadPoolExecutor(self.threads) as pool:
+            run = pool.map if self.np and self.threads > 1 else map
             try:
-                if self.np is None or len(jobs) < 4 * self.threads:
-                    pool = None if self.np is None or self.threads == 1 else pool
-                    yield from enumerate(self.explore(*job, pool) for job in jobs)
-                else:
-                    yield from enumerate(pool.map(lambda job: self.explore(*job), jobs))
+                for index, job in enumerate(jobs):
+                    yield index, self.explore(*job, run)
             finally:
-                for left in self.open:  # threads end, if there are any
-                    left[0] = -1
+                self.left[0] = -1  # threads end, if there are any
 
 
 def plus(one, two):
@@ -679,8 +648,6 @@ def plus(one, two):
 def check_instance(certificate):
     """Check times, options, schedules and claim; returns the shop."""
     instance, tree = certificate["instance"], certificate["tree"]
-    if (kind := instance.get("kind", KIND)) != KIND:
-        raise Unchecked(f"expected a problem of kind {KIND}, got {kind!a}")
     times, objective = instance["times"], certificate["result"].get("objective")
     expect(objective in ("makespan", None), f"expected a makespan, got {objective!a}")
     ok = {*map(len, times)} == {len(times[0])} != {0}
@@ -761,21 +728,16 @@ def floor_of(certificate):
 
 
 class Part:
-    """What a unit owns: its roots without deeper ones of others, and its counts."""
+    """What a unit owns: its roots without deeper ones of others, and its counts.
+
+    ``open``: leaves that it owns. ``exact``: there was one upper bound, so that any
+    engine counts the same.
+    """
 
     def __init__(self, number, counts=ZERO, ubs=(0, 0)):
         self.number, self.counts, self.ubs = number, counts, ubs
-        self.roots, self.given, self.open = [], [], 0  # the last one: leaves
-
-    @property
-    def nodes(self):
-        """Nodes of both kinds."""
-        return self.counts[0] + self.counts[1]
-
-    @property
-    def exact(self):
-        """Whether there was one upper bound, so that any engine counts the same."""
-        return self.ubs[0] == self.ubs[1]
+        self.roots, self.given, self.open = [], [], 0
+        self.nodes, self.exact = counts[0] + counts[1], ubs[0] == ubs[1]
 
     def check_again(self, found):
         """Compare with what was found at the last bound: the same, or fewer nodes."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,12 +17,12 @@ from dpbb.proof.walking import Growing, Node, trailing_zeros
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
-    Root = tuple[int, ...]
+Root: TypeAlias = "tuple[int, ...]"
 
 SMALL = 0.5
 """What is estimated at more than this of the nodes that a part may have is cut, and
@@ -45,6 +46,30 @@ BATCH = 32
 """Roots that a core estimates at a time."""
 
 
+@dataclass(slots=True, eq=False)
+class Part:
+    """Roots of a part that is not done, and about how many nodes it has, at least.
+
+    One that is small is explored as it is: by its estimate, or as it cannot be cut.
+    """
+
+    nodes: int
+    roots: list[Root]
+    is_small: bool = False
+
+
+class Cut(NamedTuple):
+    """Parts that were cut, the new ones, and what was found above these.
+
+    ``closed``: pruned subtrees by depth; ``above``: nodes.
+    """
+
+    parts: list[Part]
+    new: list[Part]
+    closed: Counter[int]
+    above: int
+
+
 class _Family(NamedTuple):
     """Siblings, or roots, of a part, which have so many nodes together, at least."""
 
@@ -58,8 +83,6 @@ class Cutter:
 
     Attributes
     ----------
-    small
-        Estimated nodes up to which it is.
     over
         Once it is set, cutting ends with a ``CancelledError``.
 
@@ -82,7 +105,7 @@ class Cutter:
         self, problem: Problem[Any], tree: TreeOptions, ub: int, most: int
     ) -> None:
         self._problem, self._tree, self._ub = problem, tree, ub
-        self.small, self.over = SMALL * most, Event()
+        self._small, self.over = SMALL * most, Event()
         sampler = Sampler(problem, tree, ub)
         self._sampler = sampler if sampler.compiled else None
         samples = max(LEAST_SAMPLES, most // NODES_A_SAMPLE)
@@ -96,47 +119,35 @@ class Cutter:
             self._samples = min(2 * self._samples, MOST_SAMPLES)
             self._tried = self._large = 0
 
-    def cut(self, parts: Iterable[tuple[int, int, list[Root]]]) -> list[Any]:
-        """Make several of each part that is too large.
+    def cut(self, parts: list[Part]) -> Cut:
+        """Make several of each part that is too large; the others are small.
 
-        Parameters
-        ----------
-        parts
-            Number of each, about how many nodes it has at least, and its roots.
-
-        Returns
-        -------
-        list
-            A row ``cut`` of those that are not small: new parts, the largest first, and
-            what is closed above them. Those that are too large still can be cut.
+        Those that are still too large can be cut again.
         """
         growing = Growing(self._problem, self._tree, self._ub)
-        before = [*parts]
-        numbers, new = [], []
-        for part, found in zip(before, self._cut(growing, before), strict=True):
-            number, _, roots = part
-            if [one for _, one in found] != [roots]:
-                numbers.append(number)
+        gone, new = [], []
+        for part, found in zip(parts, self._cut(growing, parts), strict=True):
+            part.is_small = [one.roots for one in found] == [part.roots]
+            if not part.is_small:
+                gone.append(part)
                 new += found
-        new.sort(key=lambda part: -part[0])
         # with its first leaf
         above = sum(map(trailing_zeros, growing.pruned))
-        return [numbers, new, sorted(Counter(map(len, growing.pruned)).items()), above]
+        return Cut(gone, new, Counter(map(len, growing.pruned)), above)
 
-    def _cut(
-        self, growing: Growing, parts: list[tuple[int, int, list[Root]]]
-    ) -> Iterator[list[tuple[int, list[Root]]]]:
+    def _cut(self, growing: Growing, parts: list[Part]) -> Iterator[list[Part]]:
         """Yield what becomes of each part; all are estimated together, on all cores."""
         limits, families = [], []
-        for at, (_, known, roots) in enumerate(parts):
-            limits.append(self.small if roots[0] else max(self.small, known / COARSE))
-            families.append(_Family(at, growing.walked(roots), float(known)))
+        for at, part in enumerate(parts):
+            coarse = 0.0 if part.roots[0] else part.nodes / COARSE
+            limits.append(max(self._small, coarse))
+            families.append(_Family(at, growing.walked(part.roots), float(part.nodes)))
         kept: list[list[tuple[Root, float]]] = [[] for _ in parts]
         while families:
             estimated, families = self._estimated(families), []
             for at, node, size in estimated:
                 if not node.can_be_cut:
-                    kept[at].append((node.path, min(size, self.small)))
+                    kept[at].append((node.path, min(size, self._small)))
                 elif size <= limits[at]:
                     kept[at].append((node.path, size))
                 elif self.over.is_set():
@@ -145,21 +156,16 @@ class Cutter:
                     families.append(_Family(at, growing.children(node), size))
         return ([*self._grouped(found)] for found in kept)
 
-    def _grouped(
-        self, found: list[tuple[Root, float]]
-    ) -> Iterator[tuple[int, list[Root]]]:
-        """Yield parts of neighbors that are small: estimated nodes, and roots."""
-        part: list[Root] = []
+    def _grouped(self, found: list[tuple[Root, float]]) -> Iterator[Part]:
+        """Yield parts of neighbors that are small together, if each of them is."""
+        roots: list[Root] = []
         nodes = 0.0
-        for path, size in sorted(found):
-            full = nodes + size > self.small or len(part) == FEW_ROOTS
-            if part and full:
-                yield int(nodes), part
-                part, nodes = [], 0.0
-            part.append(path)
+        for path, size in [*sorted(found), ((), np.inf)]:
+            if roots and (nodes + size > self._small or len(roots) == FEW_ROOTS):
+                yield Part(int(nodes), roots, int(nodes) <= self._small)
+                roots, nodes = [], 0.0
+            roots.append(path)
             nodes += size
-        if part:
-            yield int(nodes), part
 
     def _estimated(self, families: list[_Family]) -> Iterator[tuple[int, Node, float]]:
         """Yield the part and the estimated nodes of each node.
@@ -189,7 +195,7 @@ class Cutter:
         for at, siblings, known in families:
             part = sizes[begin : begin + len(siblings)]
             # an estimate that is far too high would cut its children to pieces
-            least = known if self._sampler is None else min(known, 4 * self.small)
+            least = known if self._sampler is None else min(known, 4 * self._small)
             part *= max(1.0, least / max(1.0, part.sum()))
             begin += len(siblings)
             for node, size in zip(siblings, part.tolist(), strict=True):

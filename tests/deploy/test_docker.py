@@ -16,10 +16,6 @@ COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())
 
 LOCKED = sorted((FOLDER / "locked").glob("*.txt"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-KNOWN = {
-    *("FROM", "RUN", "COPY", "ENV", "VOLUME", "EXPOSE", "WORKDIR", "ARG", "USER"),
-    *("CMD", "HEALTHCHECK"),
-}
 
 
 def instructions():
@@ -31,16 +27,11 @@ def instructions():
             yield name, rest.strip()
 
 
-def test_instructions_are_known_and_stages_fit_together():
-    """Built in one stage, run in another; both of one base, by its digest."""
+def test_stages_are_of_one_base_by_its_digest():
     found = list(instructions())
-    assert {name for name, _ in found} <= KNOWN
-    name, base = found[0]
-    assert name == "ARG"
-    assert re.fullmatch(r"BASE=python@sha256:[0-9a-f]{64}", base)
+    assert re.fullmatch(r"BASE=python@sha256:[0-9a-f]{64}", dict(found[:1])["ARG"])
     stages = [rest for name, rest in found if name == "FROM"]
     assert stages == ["${BASE} AS build", "${BASE} AS image"]
-    assert "COPY --from=build /opt/dpbb /opt/dpbb" in DOCKERFILE.read_text()
 
 
 def test_everything_that_is_copied_exists_and_is_let_through():
@@ -56,13 +47,6 @@ def test_everything_that_is_copied_exists_and_is_let_through():
     lines = (FOLDER / "Dockerfile.dockerignore").read_text().split()
     assert lines[0] == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == copied
-
-
-def test_wheel_needs_what_is_copied():
-    """Files that the build reads: README and licence are named in pyproject.toml."""
-    text = DOCKERFILE.read_text()
-    for file in (PROJECT["readme"], *PROJECT["license-files"], "pyproject.toml"):
-        assert file in text
 
 
 def locked(file):
@@ -90,15 +74,6 @@ def test_every_package_is_locked(file):
         for one in names:
             (version,) = one.specifier
             assert need.specifier.contains(version.version), line
-
-
-def test_images_are_those_that_are_locked():
-    assert [file.stem for file in LOCKED] == ["cpu", "cuda12", "cuda13"]
-    assert ("ARG", "IMAGE=cpu") in instructions()
-    args = [
-        s["build"].get("args", {"IMAGE": "cpu"}) for s in COMPOSE["services"].values()
-    ]
-    assert {arg["IMAGE"] for arg in args} == {"cpu", "cuda13"}
 
 
 def test_nobody_is_root_at_the_end():
@@ -129,24 +104,3 @@ def test_services_fit_together(name):
         assert arguments[-2:] == ["--preload", "dpbb.cluster.preload"]
     if arguments[0] == "worker":  # where the health check of the image looks
         assert "--dashboard-address 127.0.0.1:8787" in service["command"]
-
-
-def test_gpu_workers_have_a_device_each():
-    devices = [
-        device["device_ids"]
-        for service in COMPOSE["services"].values()
-        if "deploy" in service
-        for device in service["deploy"]["resources"]["reservations"]["devices"]
-    ]
-    assert devices == [["0"], ["1"]]
-
-
-def test_what_serves_is_started_again_and_what_solves_not_for_ever():
-    for name, service in COMPOSE["services"].items():
-        wanted = r"on-failure:\d+" if name == "solve" else "unless-stopped"
-        assert re.fullmatch(wanted, service["restart"]), name
-
-
-def test_the_scheduler_and_solve_share_the_checkpoints():
-    for name in ("scheduler", "solve"):
-        assert COMPOSE["services"][name]["volumes"] == ["checkpoints:/checkpoints"]

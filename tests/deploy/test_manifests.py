@@ -19,13 +19,6 @@ IDS = [f"{name}-{manifest['kind']}" for name, manifest in MANIFESTS]
 
 KUBERNETES = "1.31"  # of the schemas
 
-FIELDS = {
-    "DaskCluster": {"idleTimeout", "scheduler", "worker"},
-    "DaskWorkerGroup": {"cluster", "worker"},
-    "DaskAutoscaler": {"cluster", "minimum", "maximum"},
-}
-"""Of the specs of the operator's kinds, which no published schema has."""
-
 
 def pods():
     """Every pod, with the name of its manifest and its labels."""
@@ -46,17 +39,6 @@ def pods():
 
 PODS = list(pods())
 POD_IDS = [f"{name}-{labels}" for name, _, labels in PODS]
-
-
-@pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)
-def test_operator_kinds_have_the_fields_that_they_need(name, manifest):
-    if manifest["kind"] not in FIELDS:
-        assert not manifest["apiVersion"].startswith("kubernetes.dask.org/")
-        return
-    spec = manifest["spec"]
-    assert spec.keys() == FIELDS[manifest["kind"]]
-    for part, field in (("scheduler", "service"), ("worker", "replicas")):
-        assert part not in spec or spec[part].keys() == {"spec", field}
 
 
 @pytest.mark.parametrize(("name", "pod", "labels"), PODS, ids=POD_IDS)
@@ -215,12 +197,6 @@ def test_policies_let_the_right_pods_in():
 
 def meant(selector, labels):
     return [found for found in labels if selector.items() <= found.items()]
-
-
-def test_readme_names_every_file():
-    text = (FOLDER / "README.md").read_text()
-    for file in FILES:
-        assert f"`{file.name}`" in text
 
 
 @pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)

@@ -4,6 +4,7 @@ import copy
 import gzip
 import hashlib
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -137,107 +138,28 @@ def test_a_file_that_another_call_has_is_left_alone(optimal, tmp_path, monkeypat
     assert checked[1:] == [str(path), f"{path}.part"]
 
 
-def test_the_end_of_a_file_that_was_cut_off_is_explored_again(
-    optimal, tmp_path, monkeypatch
+@pytest.mark.parametrize("failing", ["write", "replace"])
+def test_a_write_that_fails_leaves_the_file_as_it_was(
+    failing, optimal, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("dpbb.proof.finer.KEEP_S", 0.0)
-    monkeypatch.setattr("dpbb.proof.finer._merged", lambda *_: 1 / 0)
+    """A full disk, or Ctrl-C; a call that goes on begins with the last whole file."""
     path, kept = tmp_path / "fine.json.gz", tmp_path / "fine.json.gz.part"
-    whole = deal(optimal, optimal["result"]["ub"])
-    failed = verify(Certificate(whole), engine="reference", finer=path, most_nodes=50)
-    assert not failed.ok
-    monkeypatch.undo()
-    data = kept.read_bytes()
-    for left in (len(data) // 2, len(data) - 3):
-        kept.write_bytes(data[:left])
-        assert finer(whole, path, most_nodes=50, nodes=10**6)["units"]
-        assert Certificate.read(path).content["totals"] == whole["totals"]
+    here = Progress(kept, optimal)
+    before = kept.read_bytes()
+    here.closed[1] = 3
 
+    def fail(*_):
+        raise OSError(28, "No space left")
 
-CONTENT = {"instance": {}, "tree": {}, "result": {}}
-CONTENT["totals"] = {"decomposed": 1000, "leaves": 0}
-CUT = [[0], [[10, [[0]]], [10, [[1]]], [10, [[2]]]], [[1, 3]], 1]
-
-
-def begun(path):
-    """A tree that was cut in three, of which one is done, but not written."""
-    here = Progress(path, CONTENT)
-    here.note("cut", CUT)
-    here.write()
-    here.note("done", [1, 5, 0, [[2, 3]]])
-    return here
-
-
-def read_again(path):
-    here = Progress(path, CONTENT)
-    return sorted(here.parts), here.done
-
-
-DONE = [2, 3], [([(0,)], (5, 0, {2: 3}))]
-
-
-def test_what_is_done_is_read_however_short_the_file_is(tmp_path):
-    path = tmp_path / "part"
-    begun(path).write()
-    data = path.read_bytes()
-    found = []
-    for left in range(len(data) + 1):
-        path.write_bytes(data[:left])
-        parts, _ = read_again(path)
-        assert read_again(path)[0] == parts
-        found.append(tuple(parts))
-    assert [*dict.fromkeys(found)] == [(0,), (1, 2, 3), (2, 3)]
-
-
-@pytest.mark.parametrize("tail", [bytes(512), b"garbage", b"\x1f\x8b\x08" + bytes(50)])
-def test_what_is_behind_the_last_whole_rows_is_removed(tail, tmp_path):
-    path = tmp_path / "part"
-    begun(path).write()
-    with path.open("ab") as file:
-        file.write(tail)
-    here = Progress(path, CONTENT)
-    assert sorted(here.parts) == DONE[0]
-    here.note("done", [2, 1, 0, []])
-    here.write()
-    assert read_again(path)[0] == [3]
-
-
-@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left")])
-def test_a_write_that_fails_can_be_done_again(part, error, tmp_path, monkeypatch):
-    """A full disk, or Ctrl-C, before, in, or right after it; then a last write."""
-    path = tmp_path / "part"
-    here = begun(path)
-    really = Path.open
-
-    class Failing:
-        def __init__(self, file):
-            self.file = file
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            self.file.close()
-
-        def truncate(self, size):
-            self.file.truncate(size)
-
-        def write(self, data):
-            self.file.write(data[: int(part * len(data))])
-            self.file.flush()
-            raise error
-
-    monkeypatch.setattr(Path, "open", lambda *args: Failing(really(*args)))
-    with pytest.raises(type(error)):
+    target = os if failing == "write" else Path
+    monkeypatch.setattr(target, "fsync" if failing == "write" else "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
         here.write()
     monkeypatch.undo()
-    # one that nobody could finish is no worse than one that was cut off
-    kept = path.read_bytes()
-    assert read_again(path)[0] in ([1, 2, 3], [2, 3])
-    path.write_bytes(kept)
+    assert kept.read_bytes() == before
     here.write()
-    assert read_again(path) == DONE
+    assert Progress(kept, optimal).closed == {1: 3}
+    assert not path.exists()
 
 
 def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
@@ -302,39 +224,38 @@ def test_a_tree_in_parts_goes_on_where_it_was_cut_off(optimal, tmp_path, monkeyp
     assert len(calls) - 1 == len({str(task.roots.roots()) for task in calls})
 
 
-def kept_of(content, path, *rows):
+def kept_of(content, path, parts=(), done=(), closed=(), above=0):
     """Write a file that says what is done of a certificate's tree."""
     about = [content[name] for name in ("instance", "tree", "result")]
-    hashed = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-    lines = map(json.dumps, [["tree", hashed], *rows])
-    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    tree = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    rows = {"tree": tree, "parts": parts, "done": done, "closed": closed}
+    path.write_bytes(gzip.compress(json.dumps(rows | {"above": above}).encode()))
 
 
 def test_a_root_that_is_there_twice_is_refused(optimal, tmp_path):
-    rows = [["cut", [[0], [[9, [[0]]], [9, [[0]]]], [], 0]]]
-    rows += [["done", [number, 5, 0, [[2, number]]]] for number in (1, 2)]
-    kept_of(optimal, tmp_path / "fine.json.gz.part", *rows)
+    done = [([[0]], 5, 0, [[2, number]]) for number in (1, 2)]
+    kept_of(optimal, tmp_path / "fine.json.gz.part", done=done)
     with pytest.raises(OptionError, match="which does not fit what was explored"):
         finer(optimal, tmp_path / "fine.json.gz")
 
 
-def cut_at_depth_1(*gone, more=(), above=()):
-    """Row that cuts a tree into its root's children, but for some, and with others."""
+def below_root(*gone, more=()):
+    """Parts: the root's children, but for some, and with others."""
     digits = [digit for digit in range(len(SHOP)) if digit not in gone]
-    return ["cut", [[0], [[9, [[digit]]] for digit in (*digits, *more)], above, 0]]
+    return [(9, [[digit]]) for digit in (*digits, *more)]
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        [cut_at_depth_1(8)],
-        [cut_at_depth_1(8, more=[0])],
-        [cut_at_depth_1(more=range(9))],
-        [cut_at_depth_1(8, more=[9])],
-        [cut_at_depth_1(above=[[1, 1]])],
-        [cut_at_depth_1(above=[[10, 1]])],
-        [cut_at_depth_1(), ["done", [3, 1, 0, [[2, 7]]]]],
-        [cut_at_depth_1(), ["cut", [[], [[9, []]], [], 0]], ["done", [10, 1, 0, []]]],
+        {"parts": below_root(8)},
+        {"parts": below_root(8, more=[0])},
+        {"parts": below_root(more=range(9))},
+        {"parts": below_root(8, more=[9])},
+        {"parts": below_root(), "closed": [[1, 1]]},
+        {"parts": below_root(), "closed": [[10, 1]]},
+        {"parts": below_root(3), "done": [([[3]], 1, 0, [[2, 7]])]},
+        {"parts": below_root(), "done": [([], 1, 0, [])]},
     ],
 )
 def test_what_cannot_be_the_tree_is_refused_at_once(
@@ -348,7 +269,7 @@ def test_what_cannot_be_the_tree_is_refused_at_once(
     whole = deal(optimal, optimal["result"]["ub"])
     monkeypatch.setattr(Explorer, "explore", explore)
     monkeypatch.setattr(Cutter, "cut", explore)
-    kept_of(whole, tmp_path / "fine.json.gz.part", *rows)
+    kept_of(whole, tmp_path / "fine.json.gz.part", **rows)
     with pytest.raises(OptionError, match="which does not fit"):
         finer(whole, tmp_path / "fine.json.gz")
 
@@ -365,8 +286,8 @@ def test_a_file_that_is_there_all_of_a_sudden_is_not_believed(
         if self == kept and not looked:
             looked.append(there)
             totals = whole["totals"]
-            of_all = [0, *(totals[key] for key in ("decomposed", "leaves", "closed"))]
-            kept_of(whole, kept, ["done", of_all])
+            of_all = [totals[key] for key in ("decomposed", "leaves", "closed")]
+            kept_of(whole, kept, done=[([[]], *of_all)])
         return there
 
     def counting(self, *args):
@@ -393,7 +314,7 @@ def test_what_is_done_may_be_made_up(optimal, tmp_path):
     false["units"] = [[[[]], 1, 0, pruned, [value] * 2]]
     false["totals"] = {"decomposed": 1, "leaves": 0, "closed": pruned}
     path = tmp_path / "fine.json.gz"
-    kept_of(false, tmp_path / "fine.json.gz.part", ["cut", [[0], [], pruned, 1]])
+    kept_of(false, tmp_path / "fine.json.gz.part", closed=pruned, above=1)
     found = verify(Certificate(false), engine="reference", finer=path)
     assert found.verdict == checker.FALSE
     assert not path.exists()
@@ -409,14 +330,13 @@ def test_finer_books_need_a_file_of_their_own(optimal, tmp_path):
         verify(path, engine="reference", finer=tmp_path / "fine.json.gz")
 
 
-LINES = [b"x", b"[1, 2]", b'["done", [0, 1, 0, []]]', b'["sure", [9, [1]]]']
-
+TEXTS = [b"x", b"[1, 2]", b'{"tree": "x"}', b'{"done": [0, 1, 0, []]}']
 
 # xdist: names of tests are the same in all its processes, so no time is in the data
-PACKED = [gzip.compress(line, mtime=0) for line in [b"", *LINES]]
+PACKED = [gzip.compress(text, mtime=0) for text in [b"", *TEXTS]]
 
 
-@pytest.mark.parametrize("data", [*LINES, *PACKED])
+@pytest.mark.parametrize("data", [*TEXTS, *PACKED, PACKED[1][:-3]])
 def test_what_is_no_file_of_a_tree_in_parts_is_refused(data, optimal, tmp_path):
     (tmp_path / "fine.json.gz.part").write_bytes(data)
     with pytest.raises(OptionError, match="expected what is done so far, got"):
