@@ -40,7 +40,7 @@ TREES: dict[str, tuple[str, int, int | None]] = {
     "vfr30": ("VFR30_20_5", 2672, None),
     "ta081-huge": ("ta081", 6150, None),
     "ta101-huge": ("ta101", 11200, None),
-    "blocking-5": ("ta002", 1408, None),
+    "blocking-5": ("ta002", 1408, 360_882_199),
     "blocking-20": ("ta021", 2437, None),
 }
 """Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree.
@@ -121,7 +121,7 @@ def _measured(
                 ub,
                 device,
                 runs,
-                known if bound == LB1 else None,
+                known if bound in (LB1, BlockingFlowShop.bound) else None,
                 bound=bound,
                 balance=str(balance),
                 explorers=int(last["n_warps"]) * lanes,
