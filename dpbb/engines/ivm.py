@@ -10,7 +10,7 @@ again when the upper bound falls, and there is no end vector, as the work is a r
 not any interval.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,23 +108,17 @@ class Ivm:
         for depth in range(self._level + 1):
             self._prune_level(depth, ub)
 
-    def open_roots(self, level: int | None = None) -> WorkUnit:
-        """Open nodes as roots: all of them, or those of one level."""
+    def open_roots(self) -> WorkUnit:
+        """Return the open nodes as roots."""
         paths = [
-            (*self._vector[:depth], digit)
-            for depth, digit in np.argwhere(self._open)
-            if level is None or depth == level
+            (*self._vector[:depth], digit) for depth, digit in np.argwhere(self._open)
         ]
         return WorkUnit.from_paths(self.n_jobs, paths)
 
-    @property
-    def shallowest_level(self) -> int:
-        """Least level with open children; there must be one."""
-        return int(self._open.any(axis=1).argmax())
-
-    def remove(self, level: int, digits: Sequence[int]) -> None:
-        """Forget open children of a level, as they were given away."""
-        self._open[level, digits] = False
+    def remove(self, paths: Iterable[Sequence[int]]) -> None:
+        """Forget open nodes, as they were given away."""
+        for *above, digit in paths:
+            self._open[len(above), digit] = False
 
     def _prune_level(self, depth: int, ub: int) -> None:
         pruned = self._open[depth] & (self._bounds[depth] >= ub)

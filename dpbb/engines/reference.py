@@ -124,25 +124,11 @@ class ReferenceSession:
         return self._report()
 
     def donate(self, max_roots: int) -> WorkUnit:
-        """Give half of the pending roots, or else of the shallowest open siblings."""
-        n_open = self._ivm.n_open
-        if self._pending:
-            candidates = self._pending_unit()
-        elif n_open:
-            level = self._ivm.shallowest_level
-            candidates = self._ivm.open_roots(level)
-        else:
-            return WorkUnit.empty(self._problem.n_jobs)
-        is_all = len(candidates) == n_open + len(self._pending)
-        if len(candidates) == 1 and not is_all and max_roots > 0:
-            given = candidates  # the deeper ones are kept
-        else:
-            _, given = candidates.donate(max_roots)
-        if self._pending:
-            gone = set(given.roots())
-            self._pending = deque(r for r in self._pending if r not in gone)
-        else:
-            self._ivm.remove(level, [path[level] for path in given.roots()])
+        """Give every second open root away, shallow ones first if there are many."""
+        _, given = self.remaining().donate(max_roots)
+        gone = set(given.roots())
+        self._ivm.remove(gone.difference(self._pending))
+        self._pending = deque(root for root in self._pending if root not in gone)
         return given
 
     def remaining(self) -> WorkUnit:
