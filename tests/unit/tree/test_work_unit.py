@@ -99,15 +99,6 @@ def test_units_are_equal_if_tree_and_roots_are():
         hash(unit)
 
 
-def test_adjoining_intervals_are_merged():
-    unit = unit_of((0, 4), (1,), (3, 0), (3, 1))
-    assert intervals_of(unit) == [Interval(96, 240), Interval(360, 408)]
-
-
-def test_owned_ancestors_are_trailing_zero_digits():
-    assert unit_of((0, 0, 0), (0, 1, 0), (1, 0, 0, 2), (2, 0)).owned_ancestors == 5
-
-
 def test_covers_roots_of_equal_first_leaf():
     """(0, 0, 0) begins where (0, 0) begins, and is padded to the same digits."""
     outer, inner = unit_of((0, 0), (2,)), unit_of((0, 0, 0), (2, 0), (2, 1, 3))
@@ -118,14 +109,6 @@ def test_covers_roots_of_equal_first_leaf():
     assert not outer.covers(unit_of((0, 0), (1,)))
     assert not outer.covers(unit_of((0, 1)))
     assert not unit_of((1,)).covers(unit_of((0,)))
-
-
-def test_subtract_leaves_the_maximal_roots():
-    assert paths(WorkUnit.whole(3).subtract(unit_of((1, 0), n_jobs=3))) == [
-        (0,),
-        (1, 1),
-        (2,),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -157,12 +140,6 @@ def test_expand_replaces_a_root_by_its_children():
         unit.expand(3)
 
 
-def test_split_deals_neighbours_to_different_units():
-    unit = unit_of((0,), (1,), (2,), (3,), (4,))
-    assert [paths(part) for part in unit.split(2)] == [[(0,), (2,), (4,)], [(1,), (3,)]]
-    assert unit.split(1) == [unit]
-
-
 def test_split_cuts_the_largest_roots_first():
     parts = unit_of((0, 1), (2,), n_jobs=4).split(3)
     assert [paths(part) for part in parts] == [[(0, 1), (2, 2)], [(2, 0)], [(2, 1)]]
@@ -176,12 +153,6 @@ def test_split_into_more_parts_than_leaves_gives_the_leaves():
 def test_split_into_no_parts_is_refused():
     with pytest.raises(ValueError, match="at least 1 part, got 0"):
         WorkUnit.whole(3).split(0)
-
-
-def test_donate_gives_every_second_root():
-    kept, given = unit_of((0,), (1,), (2,), (3,), (4,)).donate(10)
-    assert paths(kept) == [(0,), (2,), (4,)]
-    assert paths(given) == [(1,), (3,)]
 
 
 def test_donate_gives_the_shallowest_when_there_are_too_many():
@@ -230,7 +201,7 @@ def with_root(unit, path):
     return unchecked(14, sorted([*paths(unit), path]))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_units", [1, 2, 5])
 def test_disjoint_units_pass_and_any_other_root_is_found(seed, n_units):
     rng = np.random.default_rng(seed)
