@@ -1,7 +1,9 @@
-"""Structures in device memory that the host reads and writes; mirrors ``pages.cuh``."""
+"""Structures in device memory that the host reads and writes, of ``pages.cuh``."""
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,35 +13,36 @@ LANES = 32
 """Lanes of a warp, and records of a page."""
 
 
-def structure(*fields: tuple[str, str]) -> np.dtype[Any]:
-    """Return the type of a structure: kinds, and names of the fields of each."""
-    return np.dtype([(name, kind) for kind, names in fields for name in names.split()])
+KINDS = {"u32": "u4", "int": "i4", "u64": "u8", "double": "f8"}
 
 
-CONTROL = structure(
-    ("u4", "tickets gifts stop"),
-    ("i4", "ub"),
-    ("u4", "pool_next pool_size n_out n_warps"),
-    ("u4", "free_next free_end lock n_optima"),
-    ("i4", "best least_bound"),
-    ("u4", "branching_ub drain_batches spare_pages shrinks"),
-    ("u8", "decomposed leaves batches children idle_ns busy_ns"),
-    ("u8", "open_roots budget_ns"),
-)
-"""``Control``: counters and orders, exchanged once a launch."""
+def structure_of(file: str, name: str) -> np.dtype[Any]:
+    """Return the type of a structure that a CUDA source of this folder declares.
+
+    Its fields lie side by side: each begins at a multiple of its own width.
+    """
+    text = (Path(__file__).parent / file).read_text()
+    (body,) = re.findall(rf"^struct {name} {{\n(.*?)\n}};", text, re.DOTALL | re.M)
+    return np.dtype(
+        [
+            (field.strip(" *"), "u8" if "*" in field else KINDS[kind])
+            for kind, fields in re.findall(r"^  (?:const )?(\w+) ([^;]+);", body, re.M)
+            for field in fields.split(",")
+        ]
+    )
+
+
+CONTROL = structure_of("pages.cuh", "Control")
+"""Counters and orders, exchanged once a launch."""
 
 COUNTERS = ("decomposed", "leaves", "batches", "children", "idle_ns", "busy_ns")
 """What a launch adds up."""
 
-STOP_AT = 2 * np.dtype("u4").itemsize
+STOP_AT = int(CONTROL.fields["stop"][1])  # type: ignore[index]
 """Offset of ``stop`` in bytes: the one field written while a launch goes on."""
 
-ARENA = structure(
-    ("u8", "control pages next meta free_ring gift_ring pool out"),
-    ("u8", "rows critical root closed leaves"),
-    ("u4", "free_bits gift_bits n_leaves all_optima"),
-)
-"""``Arena``: addresses of the arrays."""
+ARENA = structure_of("pages.cuh", "Arena")
+"""Addresses of the arrays."""
 
 NONE = 0xFFFFFFFF
 NO_VALUE = 0x7FFFFFFF

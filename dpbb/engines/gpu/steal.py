@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpbb.engines.gpu.arm import Arm
 from dpbb.engines.gpu.kernels import Exploration, Kernels
-from dpbb.engines.gpu.layout import structure, up
+from dpbb.engines.gpu.layout import structure_of, up
 from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, leaf_capacity
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
@@ -37,14 +37,8 @@ QUANTUM = (64, 1 << 16)
 LIST_ROWS = 1 << 22
 """Roots listed at a time."""
 
-INTERVALS = structure(
-    ("u8", "heads levels length taken counts"),
-    ("u4", "n quantum idle_limit phase n_active n_stolen"),
-    ("i4", "longest"),
-    ("u4", "n_thefts"),
-    ("f8", "total"),
-)
-"""``Intervals``: addresses, and what the host and a phase tell each other."""
+INTERVALS = structure_of("steal.cu", "Intervals")
+"""Addresses, and what the host and a phase tell each other."""
 
 MAX_JOBS = 1024
 """A lane holds one word of a set of jobs."""
