@@ -20,7 +20,7 @@ from dpbb.campaign.folder import (
     Record,
 )
 from dpbb.campaign.sets import KnownSchedule, named
-from dpbb.cluster.client.which import placed
+from dpbb.cluster.client.connect import placed
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from dpbb.cluster.client.which import VARIABLES
+from dpbb.cluster.client.connect import VARIABLES
 from dpbb.options import OPTIONS
 from dpbb.options.rows import Group, OptionRow, read_toml
 from dpbb.result.written import FORMS

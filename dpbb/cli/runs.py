@@ -29,7 +29,7 @@ from dpbb.cli.running import (
     problem_of,
     stopping,
 )
-from dpbb.cluster.client.which import which_cluster
+from dpbb.cluster.client.connect import which_cluster
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import OPTIONS, SolveOptions, Verbosity, kinds

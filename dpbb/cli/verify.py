@@ -8,7 +8,7 @@ from functools import partial
 from importlib.resources import files
 
 from dpbb.cli.arguments import add_common, add_rows
-from dpbb.cluster.client.which import which_cluster
+from dpbb.cluster.client.connect import which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import kinds
 from dpbb.text.json_text import json_text

@@ -74,8 +74,6 @@ class Book:
         self._events = events
         self._nudges: dict[SeatId, None] = {}
         self._silent: dict[LeaseId, SeatRecord] = {}
-        # a lease that went out with the answer to the last report of another
-        self._followers: dict[LeaseId, LeaseRecord] = {}
 
     def restore(self, saved: Checkpoint) -> None:
         """Take over the units, counts and past of a run that goes on."""
@@ -126,8 +124,6 @@ class Book:
         record.draining = True
         if record.silent is not None:
             del self._silent[record.silent]
-        if record.followed is not None:
-            del self._followers[record.followed]
         if record.unit is not None:
             self.lose(record.unit, now, f"seat {record.seat.label} left")
         self.balance.seat_changed(record)
@@ -261,26 +257,6 @@ class Book:
         unit.fresh = False
         self.leases[lease_id] = lease
         return lease
-
-    def follow(self, last: LeaseId, assignment: Assignment, now: float) -> LeaseRecord:
-        """Grant an assignment to a seat whose last lease is over; see ``follower``."""
-        seat = self.seats[assignment.seat]
-        after = self.lease(assignment.unit, assignment.attempt, seat.id, now)
-        if seat.followed is not None:
-            del self._followers[seat.followed]
-        seat.followed = last
-        self._followers[last] = after
-        return after
-
-    def follower(self, lease_id: LeaseId) -> LeaseRecord | None:
-        """Return the lease that went out with the answer to another's last report.
-
-        None once its seat has reported on it: then the answer has arrived.
-        """
-        after = self._followers.get(lease_id)
-        if after is None or after.seq > 0 or after.id not in self.leases:
-            return None
-        return after
 
     def requeue(self, unit: Unit) -> None:
         """Take a unit from its seat; it waits again with a new attempt."""

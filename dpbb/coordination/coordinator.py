@@ -122,10 +122,6 @@ class Coordinator(Run):
         """Seats that could be given a unit, the fastest first; none at the end."""
         return self.book.balance.idle_seats() if self.running else []
 
-    def is_idle(self, seat_id: SeatId) -> bool:
-        """Whether a seat could be given a unit."""
-        return self.running and seat_id in self.book.balance.idle
-
     def wanted_seats(self) -> int:
         """How many more seats this run can feed now: two open roots each."""
         return self.book.wanted_seats() if self.running else 0
@@ -187,27 +183,13 @@ class Coordinator(Run):
 
         StaleLeaseError: the attempt is not the current one.
         """
-        return self._as_lease(self.book.lease(unit, attempt, seat_id, now))
+        lease = self.book.lease(unit, attempt, seat_id, now)
+        return Lease(lease.id, unit, attempt, lease.basis.roots, self.ub)
 
-    def follow(self, last: LeaseId, seat_id: SeatId, now: float) -> Order | None:
-        """Grant an idle seat a unit, as the answer to its last report on another.
-
-        If that answer is lost, the seat gets it again when it repeats the report; if it
-        does not, it loses the unit as any other.
-
-        ``last``: the seat's last lease, which is over.
-
-        Returns None when the seat is not idle or nothing waits, as in ``assign``.
-        """
-        assignment = self.assign(seat_id, now)
-        if assignment is None:
-            return None
-        lease = self.book.follow(last, assignment, now)
-        return Order(OrderKind.DROP, self.ub, next=self._as_lease(lease))
-
-    def _as_lease(self, lease: LeaseRecord) -> Lease:
-        unit = lease.unit
-        return Lease(lease.id, unit.id, unit.attempt, lease.basis.roots, self.ub)
+    def seat_of(self, lease_id: LeaseId) -> SeatId | None:
+        """Return the seat that holds a lease; None: it is over."""
+        lease = self.book.leases.get(lease_id)
+        return None if lease is None else lease.seat.id
 
     # -- reports ----------------------------------------------------------------
 
@@ -215,14 +197,8 @@ class Coordinator(Run):
         """Return None if a report is new, else the answer that it will get."""
         lease = self.book.leases.get(lease_id)
         if lease is None:
-            return self._over(lease_id)
+            return Order(OrderKind.DROP, self.ub)
         return lease.answer if seq <= lease.seq else None
-
-    def _over(self, lease_id: LeaseId) -> Order:
-        """Return the answer to who reports on a lease that is over."""
-        after = None if self.finished else self.book.follower(lease_id)
-        following = None if after is None else self._as_lease(after)
-        return Order(OrderKind.DROP, self.ub, next=following)
 
     def basis(self, lease_id: LeaseId) -> LeaseBasis:
         """Facts to check a lease's next full report against.
@@ -267,7 +243,7 @@ class Coordinator(Run):
             self.book.hear(report.lease)
         self._go_on(now)
         if lease is None or lease.id not in self.book.leases:
-            return self._over(report.lease)
+            return Order(OrderKind.DROP, self.ub)
         lease.answer = self._answer(lease)
         if lease.answer.kind is OrderKind.DROP:
             self.abandon(lease)

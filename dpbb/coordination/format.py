@@ -8,9 +8,8 @@ r"""Checkpoints as bytes: one line, a JSON header, and binary sections.
 
 Sections are the roots of open units, those that have left them since (see
 ``SavedUnit``), optimal permutations, and the journal, each compressed by zlib. The
-header (``Header``) says for each where it is (in this file, or in another of the same
-folder), its length and its checksum: so a folder of checkpoints rewrites only the units
-that changed. Nothing is ever unpickled, and nothing that fails a checksum is used.
+header (``Header``) says for each where it begins, its length and its checksum. Nothing
+is ever unpickled, and nothing that fails a checksum is used.
 
 Roots are three columns end to end, bytes, or little-endian uint16 with more than 256
 jobs: how many digits each path has of its own, how many it shares with the path before,
@@ -54,7 +53,7 @@ from dpbb.tree.work_unit import KEYS, WorkUnit, narrow
 
 MAGIC = b"dpbb-checkpoint"
 
-SCHEMA = 5
+SCHEMA = 6
 """Raised whenever the format changes; a reader refuses any other."""
 
 MOST_JOURNAL_BYTES = 1 << 28
@@ -69,17 +68,16 @@ Level 6 saves a tenth of the bytes and takes five times as long."""
 
 
 class Section(msgspec.Struct, frozen=True, array_like=True):
-    """Where some bytes are: in which file ("" is this one), and where in it."""
+    """Where some bytes are, counted from the end of the header."""
 
-    file: str
     offset: Count
     length: Count
     checksum: str
 
     @classmethod
-    def of(cls, content: bytes, file: str, offset: int) -> Section:
+    def of(cls, content: bytes, offset: int) -> Section:
         """Return the section of some bytes that are put there."""
-        return cls(file, offset, len(content), _checksum(content))
+        return cls(offset, len(content), _checksum(content))
 
     def check(self, content: bytes, name: str) -> bytes:
         """Return the content; CheckpointError if it is not what was written."""
@@ -141,19 +139,20 @@ class Header(Standing):
     optima: Section
     journal: Section | None
 
-    @property
-    def files(self) -> set[str]:
-        """Files that its sections are in."""
-        roots = [at for unit in self.units for at in (unit.roots, unit.gifts) if at]
-        others = [self.optima] if self.journal is None else [self.optima, self.journal]
-        return {one.file for one in (*(at.section for at in roots), *others)}
-
 
 # -- writing --------------------------------------------------------------------
 
 
 def to_bytes(saved: Checkpoint) -> bytes:
     """Return a checkpoint in one piece."""
+    return b"".join(to_chunks(saved, [encode_roots(one.roots) for one in saved.units]))
+
+
+def to_chunks(saved: Checkpoint, roots: Sequence[bytes]) -> list[bytes]:
+    """Return what makes up a checkpoint, end to end.
+
+    ``roots``: of each unit, by ``encode_roots``, which may be called in threads.
+    """
     sections: list[bytes] = []
     size = 0
 
@@ -161,24 +160,19 @@ def to_bytes(saved: Checkpoint) -> bytes:
         nonlocal size
         sections.append(content)
         size += len(content)
-        return Section.of(content, "", size - len(content))
+        return Section.of(content, size - len(content))
 
-    roots = [Roots(add(encode_roots(x.roots)), len(x.roots)) for x in saved.units]
-    return b"".join([encode(saved, roots, add), *sections])
+    places = [
+        Roots(add(content), len(unit.roots))
+        for unit, content in zip(saved.units, roots, strict=True)
+    ]
+    return [_encode_header(saved, places, add), *sections]
 
 
-def encode(
+def _encode_header(
     saved: Checkpoint, roots: Sequence[Roots], add: Callable[[bytes], Section]
 ) -> bytes:
-    """Return line and header of a checkpoint.
-
-    Parameters
-    ----------
-    roots
-        Where the roots of its units are.
-    add
-        Puts the content of a section somewhere, and returns where.
-    """
+    """Return line and header; ``add`` puts further sections somewhere."""
     spec, request = saved.spec, saved.spec.request
     options = {**asdict(spec.options), "tuning": spec.tuning.to_mapping()}
     if request is not None:
@@ -252,20 +246,36 @@ def _checksum(content: bytes) -> str:
 def from_bytes(
     content: bytes, name: str = "checkpoint", problem: Problem[Any] | None = None
 ) -> Checkpoint:
-    """Inverse of ``to_bytes``; raises CheckpointError."""
+    """Inverse of ``to_bytes``.
+
+    Parameters
+    ----------
+    name
+        What the messages call the checkpoint.
+    problem
+        Of a kind that is not known here, or that a checkpoint does not hold.
+
+    Raises
+    ------
+    CheckpointError
+        Other problem or tree, or damaged; says what was expected and what came.
+    """
     header = decode_header(content, name)
-    start = header_length(content, name)
-    view = memoryview(content)
-
-    def read(section: Section, what: str) -> bytes:
-        if section.file:
-            raise CheckpointError(
-                f"{what}: expected it in the file, got {section.file}"
-            )
-        begin = start + section.offset
-        return bytes(view[begin : begin + section.length])
-
-    return decode(header, read, name, problem)
+    sections = memoryview(content)[header_length(content, name) :]
+    try:
+        saved = _decoded(header, sections, problem)
+        saved.check()
+    except DpbbError as error:
+        raise CheckpointError(f"{name}: {error}") from error
+    except (
+        *(ArithmeticError, AttributeError, LookupError, RecursionError),
+        *(TypeError, ValueError, msgspec.MsgspecError),
+    ) as error:
+        raise CheckpointError(
+            f"{name}: expected what this version writes, got {type(error).__name__}: "
+            f"{error}"
+        ) from error
+    return saved
 
 
 def header_length(start: bytes, name: str) -> int:
@@ -306,48 +316,8 @@ def decode_header(content: bytes, name: str) -> Header:
         raise CheckpointError(f"{name}: expected a header, got: {error}") from error
 
 
-def decode(
-    header: Header,
-    read: Callable[[Section, str], bytes],
-    name: str,
-    problem: Problem[Any] | None = None,
-) -> Checkpoint:
-    """Return a checkpoint, checked.
-
-    Parameters
-    ----------
-    header
-        From ``decode_header``.
-    read
-        Returns a section's bytes; the second argument says what they are.
-    name
-        What the messages call the checkpoint.
-    problem
-        Of a kind that is not known here, or that a checkpoint does not hold.
-
-    Raises
-    ------
-    CheckpointError
-        Other problem or tree, or damaged; says what was expected and what came.
-    """
-    try:
-        saved = _decoded(header, read, problem)
-        saved.check()
-    except DpbbError as error:
-        raise CheckpointError(f"{name}: {error}") from error
-    except (
-        *(ArithmeticError, AttributeError, LookupError, RecursionError),
-        *(TypeError, ValueError, msgspec.MsgspecError),
-    ) as error:
-        raise CheckpointError(
-            f"{name}: expected what this version writes, got {type(error).__name__}: "
-            f"{error}"
-        ) from error
-    return saved
-
-
 def _decoded(
-    header: Header, read: Callable[[Section, str], bytes], problem: Problem[Any] | None
+    header: Header, sections: memoryview, problem: Problem[Any] | None
 ) -> Checkpoint:
     found = with_bound(_problem_of(header, problem), header.tree.bound)
     reason = refusal(found, header.tree)
@@ -356,7 +326,8 @@ def _decoded(
     n_jobs = found.n_jobs
 
     def section_of(section: Section, what: str, most: int) -> bytes:
-        content = section.check(read(section, what), what)
+        end = section.offset + section.length
+        content = section.check(bytes(sections[section.offset : end]), what)
         return _decompress(content, what, most)
 
     def roots_of(at: Roots, what: str) -> WorkUnit:

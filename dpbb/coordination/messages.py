@@ -195,7 +195,6 @@ class OrderKind(StrEnum):
     DRAIN = "drain"  # send a last full report and give the rest back
     STOP = "stop"  # as drain: the run is stopping
     DROP = "drop"  # the lease is gone: explore no more, report no more
-    WAIT = "wait"  # never sent: the answer comes when there is a unit for the seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +203,7 @@ class Order:
 
     ``ub`` is the upper bound: prune LB >= ub (with all optima, the
     incumbent's value + 1). ``report_s`` and ``full_s`` are the report intervals from
-    now on; None: those of the run's ``RunSpec``. ``next`` comes with the answer to the
-    last report of a finished unit: a lease of another one, when one waits.
+    now on; None: those of the run's ``RunSpec``.
     """
 
     kind: OrderKind
@@ -213,7 +211,6 @@ class Order:
     max_roots: int = 4096
     report_s: float | None = None
     full_s: float | None = None
-    next: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,14 +298,6 @@ class Report:
     def donated(self) -> WorkUnit | None:
         """Roots given away with this report; None in one that could not."""
         return self.gift if self.full is None else self.full.donated
-
-    @property
-    def ends_unit(self) -> bool:
-        """Whether nothing of the unit remains; else what was given back is for others.
-
-        The lease is over in both cases.
-        """
-        return self.full is not None and not len(self.full.remaining)
 
     @property
     def has_roots(self) -> bool:

@@ -132,7 +132,6 @@ class SeatRecord:
     unit: Unit | None = None
     draining: bool = False
     silent: LeaseId | None = None  # its lease expired, and nothing came since
-    followed: LeaseId | None = None  # its last lease that another came right after
     speed: float = 0.0  # nodes a second at its best; 0: not measured
     reported: bool = False  # since it joined: its code is loaded
     donations: int = 0  # made since it joined

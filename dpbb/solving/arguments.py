@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.cluster.client.which import placed
+from dpbb.cluster.client.connect import placed
 from dpbb.cluster.storage.checkpoint_folder import check_new
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot

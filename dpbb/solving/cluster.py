@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from threading import Event
 from typing import Any
 
-from dpbb.cluster.client.which import leave_worker
+from dpbb.cluster.client.connect import leave_worker
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunSpec

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.client.which import leave_worker
+from dpbb.cluster.client.connect import leave_worker
 from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics import DEVICES
 from dpbb.heuristics import heuristics_of

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpbb.cluster.client.connect import placed
 from dpbb.cluster.client.optima_file import OptimaFile
-from dpbb.cluster.client.which import placed
 from dpbb.cluster.storage.checkpoint_folder import folder_of, load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
 from dpbb.coordination.messages import Known, Request

@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 
 import dpbb as package
 from dpbb import progress
-from dpbb.cluster.client.which import VARIABLES
+from dpbb.cluster.client.connect import VARIABLES
 from dpbb.errors import ClusterError, SchedulerLostError
 from tests.cluster.support import permutations_of, wait_until
 from tests.processes import dask_processes

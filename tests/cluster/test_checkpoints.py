@@ -182,8 +182,9 @@ async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
         await asyncio.sleep(0.01)
     hanging.clear()
     await found_to_hang(running, urls[1])
-    plugin = s.extensions["dpbb"]
-    await asyncio.wait_for(plugin.checkpoints.close(), 10)  # as the scheduler's end
+    runs = s.extensions["dpbb"].hub.runs.values()
+    closing = [run.keeper.close() for run in runs]  # as at the scheduler's end
+    await asyncio.wait_for(asyncio.gather(*closing), 10)
     hanging.set()
 
 
@@ -280,25 +281,6 @@ def test_solve_and_resume(tmp_path):
     # a resumed run that was over has nothing to do
     third = dpbb.resume(folder, verbosity="quiet")
     assert (third.decomposed, third.leaves) == tuple(golden)
-
-
-def test_given_jobs_are_in_the_checkpoint(tmp_path):
-    how = {"verbosity": "quiet", "heuristics": "none", "engine": "cpu", "threads": 1}
-    how |= {"front": range(4), "back": range(17, 20)}
-    best = dpbb.solve("ta021", **how, workers=0)
-    how["cutoff"] = best.makespan
-    whole = dpbb.solve("ta021", **how, workers=0)
-    how |= {"checkpoint": str(tmp_path), "report_interval_s": 0.1}
-    how["engine"] = "reference"  # it is not over before its limit is seen
-    first = dpbb.solve("ta021", **how, node_limit=100)
-    assert first.termination is Termination.NODE_LIMIT
-    result = dpbb.resume(tmp_path, verbosity="quiet", engine="cpu")
-    assert result.status is Status.INFEASIBLE_CUTOFF
-    assert (result.decomposed, result.leaves) == (whole.decomposed, whole.leaves)
-    assert result.decomposed > first.decomposed > 0
-    assert result.digest == whole.digest
-    saved = load_checkpoint(str(tmp_path))
-    assert saved.spec.problem.front == tuple(range(4))
 
 
 def test_a_better_schedule_is_taken_along(tmp_path):

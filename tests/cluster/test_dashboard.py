@@ -1,7 +1,6 @@
 """Page and metrics on a running scheduler, over HTTP."""
 
 import socket
-import threading
 import urllib.error
 import urllib.request
 
@@ -13,8 +12,7 @@ import dpbb
 from dpbb.cluster.client.run import page_address
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler import page as page_module
-from dpbb.cluster.scheduler.page import is_loopback, is_own_name, is_same_origin
+from dpbb.cluster.scheduler.page import is_loopback, is_own_name
 from dpbb.errors import ClusterError
 from tests.cluster.support import HUGE, SMALL, spec_of, submit, wait_until
 
@@ -156,47 +154,6 @@ def test_names_of_this_host(host, is_own):
     assert is_own_name("node7:8787", "tcp://node7:8786")
     with dask.config.set({"dpbb.dashboard.hosts": ["evil.example"]}):
         assert is_own_name("evil.example:1", "tcp://127.0.0.1:8786")
-
-
-def test_a_name_service_is_asked_once_and_not_waited_for(monkeypatch):
-    """It may take seconds, in which the scheduler would do nothing."""
-    asked, answers = [], threading.Event()
-
-    def getfqdn():
-        asked.append(threading.current_thread())
-        assert answers.wait(60)
-        return "Node7.example"
-
-    monkeypatch.setattr(socket, "getfqdn", getfqdn)
-    page_module._names_here.cache_clear()
-    for _ in range(2):
-        assert not is_own_name("node7.example", "tcp://127.0.0.1:8786")
-    answers.set()
-    wait_until(lambda: is_own_name("node7.example", "tcp://127.0.0.1:8786"))
-    assert len(asked) == 1
-    assert asked[0] is not threading.current_thread()
-    page_module._names_here.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("origin", "is_same"),
-    [
-        (None, True),  # of a program, or of a link
-        ("http://127.0.0.1:8787", True),
-        ("https://127.0.0.1:8787", True),
-        ("http://127.0.0.1:3000", False),  # another server here
-        ("http://203.0.113.5", False),
-        ("http://evil.example", False),
-        ("http://evil.example:8787", False),
-        ("null", False),
-        ("", False),
-    ],
-)
-def test_origins_of_this_page(origin, is_same):
-    """A site of somebody else's may open a connection to any address."""
-    assert is_same_origin(origin, "127.0.0.1:8787") == is_same
-    with dask.config.set({"dpbb.dashboard.hosts": ["evil.example"]}):
-        assert is_same_origin("http://evil.example:8787", "127.0.0.1:8787")
 
 
 def asked(url, host, **headers):

@@ -162,7 +162,7 @@ async def test_restart_by_anybody_loses_no_work(c, s, a, b):
     instance, ub, *golden = LARGE
     run = await submit(c, spec_of(instance, ub))
     hub = s.extensions["dpbb"].hub
-    await until(lambda: len(hub.run(run.run_id).lease_seats) >= 2)
+    await until(lambda: len(hub.run(run.run_id).coordinator.book.leases) >= 2)
     before = set(s.workers)
     await c.restart()
     assert before.isdisjoint(s.workers)

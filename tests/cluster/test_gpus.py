@@ -2,15 +2,13 @@
 
 import os
 import signal
-import sys
 from contextlib import suppress
-from types import ModuleType
 
 import pytest
 from distributed import Client, LocalCluster
 
 import dpbb
-from dpbb.cluster.local import embedded, embedded_cluster
+from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.book import Book
 from dpbb.errors import ClusterError, OptionError
@@ -200,43 +198,6 @@ def test_a_checkpoint_goes_from_gpus_to_cores_and_back(host, tmp_path):
     assert 0 < gpus.decomposed < cores.decomposed < both.decomposed
     assert (both.decomposed, both.leaves) == tuple(golden)
     assert set(load_checkpoint(folder).seats.values()) == {"cpu", "gpu"}
-
-
-class FakeCudaCluster(LocalCluster):
-    """Takes what dask_cuda.LocalCUDACluster takes."""
-
-    asked = None
-
-    def __init__(self, *, CUDA_VISIBLE_DEVICES, **options):
-        type(self).asked = CUDA_VISIBLE_DEVICES
-        super().__init__(
-            n_workers=len(CUDA_VISIBLE_DEVICES.split(",")), processes=False, **options
-        )
-
-
-def test_dask_cuda_is_used_where_it_is_installed(host, monkeypatch):
-    """And one GPU does without."""
-    module = ModuleType("dask_cuda")
-    module.LocalCUDACluster = FakeCudaCluster
-    monkeypatch.setitem(sys.modules, "dask_cuda", module)
-    monkeypatch.setattr(embedded, "find_spec", lambda _: True)
-    host(*TWO)
-    with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
-        assert isinstance(cluster, FakeCudaCluster)
-        assert FakeCudaCluster.asked == "GPU-a,GPU-b"
-    host("GPU-a")
-    with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
-        assert not isinstance(cluster, FakeCudaCluster)
-
-
-def test_dask_cuda_that_fails_is_done_without(host, monkeypatch, caplog):
-    """Its absence at the import counts as a failure too."""
-    monkeypatch.setattr(embedded, "find_spec", lambda _: True)
-    monkeypatch.setitem(sys.modules, "dask_cuda", None)
-    host(*TWO)
-    with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
-        assert len(cluster.workers) == 2
-    assert "LocalCUDACluster cannot start" in caplog.text
 
 
 def test_gifts_change_no_count(monkeypatch):

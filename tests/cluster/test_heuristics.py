@@ -7,10 +7,9 @@ import threading
 import pytest
 from distributed import Client
 
-from dpbb.cluster.scheduler.outlook import Estimate
+from dpbb.cluster.scheduler.forecasts import Estimate
 from dpbb.engines.cpu.session import BY_TURNS, CpuSession
 from dpbb.errors import OptionError
-from dpbb.problem import Incumbent
 from dpbb.result import TREE, Termination
 from tests.cluster.support import (
     HUGE,
@@ -77,7 +76,7 @@ def test_improvements_reach_all_seats_and_the_result_names_the_method():
             lambda: (
                 len(
                     {
-                        plugin.heuristics.of(run.run_id).best.value
+                        plugin._heuristics[run.run_id].best.value
                         for plugin in plugins(cluster)
                     }
                 )
@@ -130,28 +129,6 @@ def test_a_changed_split_keeps_counts(monkeypatch):
         run.close()
     assert counts(outcome) == tuple(golden)
     wait_until(lambda: not searching())
-
-
-def test_a_method_that_finds_the_same_again_and_again(monkeypatch):
-    """Nobody hears of it but once, and the run goes on."""
-    offers = []
-    with in_process_cluster() as (_, client):
-        spec = from_a_poor_start()
-
-        def improve(self, start, search):
-            value = self.evaluate(start.permutation[::-1])
-            found = Incumbent(value, start.permutation[::-1], search.method)
-            offers.append(found)
-            search.on_improvement(found)
-            return found
-
-        monkeypatch.setattr(type(spec.problem), "improve", improve)
-        with submit(client, spec) as run:
-            wait_until(lambda: len(offers) > 20)
-            run.stop()
-            outcome = run.result()
-    steps = [step for step in outcome.trajectory if step.method not in ("start", TREE)]
-    assert len(steps) <= 1
 
 
 def test_a_method_that_fails_is_an_event_of_the_run(monkeypatch):

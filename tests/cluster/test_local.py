@@ -17,7 +17,6 @@ from distributed import Client, LocalCluster
 import dpbb
 from dpbb.cluster.client import connect as connecting
 from dpbb.cluster.client.connect import connect
-from dpbb.cluster.local import embedded as local
 from dpbb.cluster.local import embedded_cluster, nanny
 from dpbb.cluster.local.process import launch
 from dpbb.errors import ClusterError, OptionError
@@ -197,18 +196,6 @@ def test_two_dashboards_on_one_host():
             assert counts(run.result()) == SMALL[2:]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Dask forgets a socket
-def test_a_port_that_another_program_took_meanwhile_is_no_warning(monkeypatch):
-    """Dask takes another; a warning is an error in tests."""
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        taken = f"127.0.0.1:{other.getsockname()[1]}"
-        monkeypatch.setattr(local, "free_dashboard_address", lambda: taken)
-        with embedded_cluster() as (_, client):
-            assert taken not in client.dashboard_link
-
-
 def test_blocking_client_in_a_running_event_loop():
     """As in a notebook: results block, snapshots can be iterated over with await."""
 
@@ -251,32 +238,3 @@ def test_a_script_needs_no_main_guard(tmp_path):
     assert done.stdout == "workers 2\n", done.stderr
     assert done.stderr == ""
     assert done.returncode == 0
-
-
-SLOW_DISK = """
-import os, tempfile, time
-
-def slow(function):
-    def call(*args, **how):
-        if "dask-scratch-space" in str(args) + str(how):
-            time.sleep(1.2)
-        return function(*args, **how)
-    return call
-
-os.makedirs, tempfile.mkdtemp = slow(os.makedirs), slow(tempfile.mkdtemp)
-"""
-
-
-def test_a_slow_disk_for_what_a_worker_never_writes_is_no_warning(tmp_path):
-    """Dask warns of it in this process and in the worker's; nobody asked."""
-    (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
-    environ = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
-    shop = ["solve", "ta016", "--cutoff", "1397", "--engine", "cpu", "--quiet"]
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "dpbb", *shop],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")

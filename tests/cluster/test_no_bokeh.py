@@ -68,22 +68,3 @@ def imports_bokeh():
     except ImportError:
         return False
     return True
-
-
-def test_embedded_cluster_without_a_dashboard():
-    """A LocalCluster that was started with ``dashboard=False``."""
-    from distributed import LocalCluster
-
-    with (
-        LocalCluster(
-            processes=False,
-            n_workers=1,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            scheduler_kwargs={"dashboard": False},
-            worker_dashboard_address=None,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        result = dpbb.solve("ta001", client=client, verbosity="quiet")
-    assert result.makespan == 1278

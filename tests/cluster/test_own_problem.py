@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import dpbb
 from dpbb import problems
-from dpbb.cli import main
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
 from dpbb.errors import CheckpointError
 from dpbb.estimation.background import encode, estimate_apart
@@ -96,37 +95,6 @@ def run_dpbb(*arguments):
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
-
-
-def test_page_and_list_show_it(problem, capsys):
-    pytest.importorskip("bokeh")
-    from dpbb.dashboard.charts import Gantt
-    from dpbb.dashboard.look import LIGHT
-
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tcp://",
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-        dpbb.submit(problem, client=client, **OPTIONS) as run,
-    ):
-        result = run.result()
-        assert (result.objective, result.makespan) == (OBJECTIVE, BEST)
-        view = cluster.scheduler.extensions["dpbb"].monitor.view(run.run_id)
-        assert (view.snapshot.objective, view.snapshot.value) == (OBJECTIVE, BEST)
-        chart = Gantt(LIGHT)
-        chart.update(view)
-        title = f"{OBJECTIVE} {BEST}: 10 jobs, 3 machines"
-        assert chart.root.title.text == title
-        assert main(["list", "--scheduler", cluster.scheduler_address]) == 0
-    (line,) = (x for x in capsys.readouterr().out.splitlines() if run.run_id in x)
-    assert line.split()[1:3] == [problem.name, "optimal,"]
-    assert f" {BEST} " in line
 
 
 def test_commands_know_it(problem, tmp_path):

@@ -75,10 +75,10 @@ async def test_hundreds_of_workers_join_at_once_and_half_are_lost(c, s):
     workers = await start_workers(s, N_WORKERS // 4)
     run = await submit(c, spec)
     hub = s.extensions["dpbb"].hub
-    await until(lambda: len(hub.runs[spec.run_id].busy) > 10, timeout=60)
+    await until(lambda: len(hub.runs[spec.run_id].tasks) > 10, timeout=60)
     workers += await start_workers(s, 3 * N_WORKERS // 4)
     assert len(hub.table.seats) == N_WORKERS
-    await until(lambda: len(hub.runs[spec.run_id].busy) > N_WORKERS // 2, timeout=60)
+    await until(lambda: len(hub.runs[spec.run_id].tasks) > N_WORKERS // 2, timeout=60)
     lost = workers[::2]
     for worker in lost:  # no goodbye: the scheduler notes that they are gone
         await s.remove_worker(worker.address, stimulus_id="lost", close=False)

@@ -12,7 +12,6 @@ from distributed import LocalCluster
 import dpbb as package
 from dpbb.cli import main
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.flowshop import FlowShopProblem
 from dpbb.progress import JsonLines, ProgressPrinter
 from tests.cluster.support import in_process_cluster
 
@@ -97,21 +96,3 @@ def test_an_engine_that_compiles(monkeypatch):
         result = package.solve("ta003", client=client, progress=Printer(stream), **HOW)
     assert result.status == "infeasible_cutoff"
     assert stream.getvalue().count("waiting:") == 1
-
-
-def test_heuristics_that_compile(monkeypatch):
-    """Here nobody waits so long in fact: what is told is what they say."""
-
-    def compile_first(problem, search, first=FlowShopProblem.first_incumbent):
-        search.on_note("compiling the heuristics")
-        search.on_note("")
-        return first(problem, search)
-
-    monkeypatch.setattr(FlowShopProblem, "first_incumbent", compile_first)
-    solved, found = io.StringIO(), io.StringIO()
-    how = {"heuristics": "neh", "time_limit_s": 0.001}  # no time for a cluster
-    package.solve("ta003", progress=ProgressPrinter(solved), **how)
-    package.heuristic("ta003", "neh", progress=ProgressPrinter(found))
-    for stream in (solved, found):
-        said = [line for line in stream.getvalue().splitlines() if "waiting:" in line]
-        assert said == ["waiting: compiling the heuristics"]

@@ -1,13 +1,10 @@
 """``Run.watch`` and what a run shows of itself in a notebook."""
 
 import io
-from types import SimpleNamespace
 
 import pytest
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.client.run import Run, page_address
-from dpbb.errors import ClusterError, OptionError
 from dpbb.progress import Progress, ProgressPrinter
 from tests.cluster.support import (
     HUGE,
@@ -72,15 +69,6 @@ def test_watch_in_the_background_ends_with_the_run(client):
     assert seen.closed
 
 
-def test_watching_ends_when_the_handle_is_closed(client):
-    seen = Seen()
-    with submit(client, spec_of(*HUGE[:2])) as run:
-        thread = run.watch(seen, block=False)
-    thread.join(60)
-    assert not thread.is_alive()
-    assert seen.closed
-
-
 def test_interrupting_leaves_the_run(client):
     class Impatient(Seen):
         def update(self, snapshot):
@@ -92,14 +80,6 @@ def test_interrupting_leaves_the_run(client):
             run.watch(seen)
         assert seen.closed
         assert run.snapshot().state == "running"
-
-
-def test_a_bad_style_is_refused(client):
-    with (
-        submit(client, spec_of(*SMALL[:2])) as run,
-        pytest.raises(OptionError, match="expected one"),
-    ):
-        run.watch("loud")
 
 
 @gen_cluster(client=True, nthreads=[("127.0.0.1", 1)], timeout=60)
@@ -125,33 +105,3 @@ def test_a_run_as_a_value_of_a_cell(client):
     assert f"run {run.run_id}, stopped" in run._repr_html_()
     run.close()
     assert f"run {run.run_id}, stopped" in run._repr_html_()  # forgotten, but seen
-
-
-def test_a_run_that_nobody_can_ask_about():
-    def lost(*_, **__):
-        raise ClusterError("the scheduler is gone")
-
-    client = SimpleNamespace(
-        _asynchronous=False,
-        asynchronous=False,
-        status="running",
-        dashboard_link="",
-        sync=lost,
-    )
-    run = Run(client, "abc")
-    assert run.dashboard is None
-    assert "the scheduler is gone" in run._repr_html_()
-    client.status = "closed"
-    assert "its client is closed" in run._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("link", "page"),
-    [
-        ("http://a:8787/status", "http://a:8787/dpbb"),
-        ("/user/me/proxy/8787/status", "/user/me/proxy/8787/dpbb"),
-        ("http://a/other", "http://a/other"),
-    ],
-)
-def test_the_page_is_beside_the_status(link, page):
-    assert page_address(link) == page

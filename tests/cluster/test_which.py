@@ -9,7 +9,7 @@ import pytest
 from distributed import Client, LocalCluster, get_client, worker_client
 
 import dpbb as package
-from dpbb.cluster.client.which import VARIABLES, placed, which_cluster
+from dpbb.cluster.client.connect import VARIABLES, placed, which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 from dpbb.progress import Progress
@@ -79,7 +79,7 @@ def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeyp
 def test_a_file_of_dask_names_it(tmp_path):
     """In a process that has not loaded Dask."""
     (tmp_path / "own.yaml").write_text("scheduler-address: tcp://127.0.0.1:3\n")
-    code = "from dpbb.cluster.client.which import *; print(which_cluster().address)"
+    code = "from dpbb.cluster.client.connect import *; print(which_cluster().address)"
     for folder, found in ((tmp_path, "tcp://127.0.0.1:3"), (tmp_path / "no", "None")):
         environment = os.environ | {"DASK_CONFIG": str(folder)}
         ran = run(  # noqa: S603

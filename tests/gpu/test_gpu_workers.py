@@ -6,7 +6,6 @@ import pytest
 from distributed import Client
 
 import dpbb
-from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -33,11 +32,10 @@ def test_dask_cuda_gives_each_gpu_to_a_worker(gpu):
     uuids = {device.uuid for device in gpu.engine.devices()}
     if len(uuids) < 2:
         pytest.skip("one GPU is visible: two are needed")
-    with embedded_cluster(engine="gpu", dashboard_address="127.0.0.1:0") as (
-        cluster,
-        client,
+    with (
+        dask_cuda.LocalCUDACluster(dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
     ):
-        assert type(cluster) is dask_cuda.LocalCUDACluster
         client.register_plugin(DpbbSchedulerPlugin())
         table = cluster.scheduler.extensions["dpbb"].hub.table
         wait_until(lambda: len(table.workers) == len(uuids), timeout=60)

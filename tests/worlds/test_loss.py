@@ -2,21 +2,13 @@
 
 import argparse
 import json
-import math
 import os
-import threading
 
 import pytest
 
-import dpbb
-from dpbb.cluster.storage.checkpoint_folder import MANY_ROOTS, CheckpointFolder
-from dpbb.coordination import saves
-from dpbb.coordination.format import from_bytes, to_bytes
-from dpbb.errors import OptionError
-from dpbb.flowshop.problem import FlowShopProblem
-from tests.unit.coordination import world as world_module
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from tests.unit.coordination.world import World, spec_of, tiny
-from tests.worlds.loss import frontier, suite
+from tests.worlds.loss import suite
 from tests.worlds.loss.timeline import Saved, losses, newest, read_folder
 
 
@@ -32,7 +24,6 @@ def test_the_loss_grows_until_the_next_checkpoint_is_there():
     # the loss grows from 1 to 6, from 2 to 7, and from 1 to 3
     assert mean == pytest.approx((5 * 3.5 + 5 * 4.5 + 2 * 2) / 12)
     assert losses(found, until=13) == (3, 2)
-    assert losses(found, until=23, since=22) == (3, 2.5)
     with pytest.raises(ValueError, match="expected a checkpoint"):
         losses(found, until=11)
 
@@ -62,64 +53,6 @@ def test_a_folder_says_what_its_checkpoints_cover(tmp_path):
     assert two.n_roots > 0
     assert two.n_bytes > 100
     assert two.nodes >= one.nodes
-
-
-def test_runs_beside_each_other_share_gpus_out():
-    devices = suite.Devices(["0", "1", "2"])
-    with devices.taken(1) as one, devices.taken(2) as two:
-        assert [*one, *two] == ["0", "1", "2"]
-        assert devices.free == []
-        third = threading.Thread(target=take_and_leave, args=(devices,))
-        third.start()
-        assert third.is_alive()  # until there is one
-    third.join(timeout=30)
-    assert sorted(devices.free) == ["0", "1", "2"]
-
-
-def take_and_leave(devices):
-    with devices.taken(3):
-        pass
-
-
-def test_gpus_are_refused_that_are_too_few():
-    parser = argparse.ArgumentParser()
-    suite.add_arguments(parser)
-    words = ["--seats", "--gpus", "2", "--devices", "3"]
-    with pytest.raises(OptionError, match="--devices: expected 2 or more"):
-        suite.run(parser.parse_args(words))
-
-
-def test_seats_that_pretend_are_asked_a_few_at_a_time(monkeypatch):
-    """Their reports, of packed roots, pass all checks; so does the checkpoint."""
-    n_seats, n_roots = 6, MANY_ROOTS + 5000
-    monkeypatch.setattr(saves, "AT_ONCE_ROOTS", 2.5 * n_roots)
-    monkeypatch.setattr(frontier, "REST_S", math.inf)
-    monkeypatch.setattr(world_module, "ENGINE", frontier.FrontierEngine())
-    monkeypatch.setenv(frontier.VARIABLE, str(n_roots))
-    spec = spec_of(FlowShopProblem(dpbb.read_instance("ta021")))
-    world = World(spec, [f"seat-{n}" for n in range(n_seats)])
-    while len(world.tasks) < n_seats:
-        world.round()
-    monkeypatch.setattr(frontier, "REST_S", 0.0)
-    world.round()
-    coordinator = world.coordinator
-    for _ in range(2):
-        world.now += 1
-        token, rounds = coordinator.request_save(world.now, 2.0), 0
-        while not coordinator.save_done(token):
-            asked = [seat for seat in world.tasks if coordinator.full_wanted(seat)]
-            assert 0 < len(asked) < n_seats
-            for seat in asked:
-                world.report(seat, full=True)
-            coordinator.ask_on(token, world.now)
-            rounds += 1
-        assert rounds == 3
-        saved = from_bytes(to_bytes(coordinator.checkpoint(world.now)))
-        assert saved.covered_s == saved.totals.seconds
-        large = [unit for unit in saved.units if len(unit.roots) > MANY_ROOTS]
-        assert len(large) == n_seats
-        world.round()
-    assert saved.counters.decomposed > coordinator.open_units * frontier.CLOSED_A_SLICE
 
 
 @pytest.mark.slow

@@ -1,4 +1,10 @@
-"""A client of a cluster that is there: made, checked, and needed for a call."""
+"""The cluster of a call: which one it is, and a client of it.
+
+What the call names, a client or a scheduler; within a Dask task none, as a cluster must
+not be started in a cluster; Dask's current client; ``$DPBB_SCHEDULER``;
+Dask's setting ``scheduler-address``, which is ``$DASK_SCHEDULER_ADDRESS`` or in Dask's
+files; none. Dask is loaded only where it has such files, as that takes 0.1 s.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,145 @@ import asyncio
 import json
 import logging
 import math
+import os
 import ssl
+import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpbb.cluster.client.which import VARIABLES
 from dpbb.errors import ClusterError, OptionError, SchedulerLostError, shown
+from dpbb.options import SolveOptions, kinds
 
 if TYPE_CHECKING:
     from distributed import Client
 
+VARIABLES = ("DPBB_SCHEDULER", "DASK_SCHEDULER_ADDRESS")
+
 CONNECT_S = 10.0
 """A scheduler has so long to answer."""
+
+
+class Which(NamedTuple):
+    """The cluster of a call that names none.
+
+    Attributes
+    ----------
+    client, scheduler
+        Of it: a client, or else an address; both None: there is none.
+    why
+        Who named it, or why none is used. Empty: nobody did.
+    in_task
+        Whether this is a task on a Dask worker.
+    """
+
+    client: Any = None
+    scheduler: str | None = None
+    why: str = ""
+    in_task: bool = False
+
+    @property
+    def address(self) -> str | None:
+        """Address of the scheduler; None without a cluster."""
+        there = getattr(self.client, "scheduler", None)
+        return self.scheduler if there is None else str(there.address)
+
+    def __str__(self) -> str:
+        return f"{self.address or 'none'}: {self.why}"
+
+
+def which_cluster() -> Which:
+    """Decide which cluster a call uses that names none; see the module.
+
+    OptionError: a variable or a setting holds no address of a scheduler.
+    """
+    if _in_task():
+        why = "this process, as a Dask task; client=... of distributed.worker_client "
+        return Which(why=f"{why}uses the task's cluster", in_task=True)
+    current = _current_client()
+    if current is not None and not current.asynchronous:
+        return Which(current, why="Dask's current client")
+    for name in VARIABLES:
+        if address := os.environ.get(name):
+            checked = kinds.address().check(address, f"${name}")
+            return Which(scheduler=checked, why=f"${name}")
+    if address := _setting_of_dask():
+        why = "Dask's setting scheduler-address"
+        return Which(scheduler=kinds.address().check(address, why), why=why)
+    if current is not None:
+        return Which(why="Dask's current client is asynchronous, so it is to be given")
+    return Which()
+
+
+def leave_worker() -> None:
+    """Have a Dask task leave its worker's threads, which it would keep from its run.
+
+    Elsewhere nothing happens. Call it before waiting for what runs on the cluster.
+    """
+    if _in_task():
+        from distributed import secede
+
+        with suppress(AttributeError, KeyError):  # no thread of the worker's any more
+            secede()
+
+
+def placed(client: Any, options: SolveOptions) -> tuple[Any, SolveOptions, str]:
+    """Return client and options of a search where it is placed, and a line for people.
+
+    The line is empty where the call says where, or there is no choice.
+
+    OptionError: within a Dask task an option needs a cluster.
+    """
+    if client is not None or options.scheduler is not None:
+        return client, options, ""
+    which = which_cluster()
+    if not which.why:
+        return None, options, ""
+    if options.workers is not None:
+        own = "none" if options.workers == 0 else "one of its own"
+        return None, options, f"cluster {own}, as workers is given; else {which}"
+    if which.in_task:
+        try:
+            options = options.replace(workers=0)
+        except OptionError as error:
+            raise OptionError(f"within a Dask task: {error}; {which.why}") from error
+    elif which.scheduler is not None:
+        options = options.replace(scheduler=which.scheduler)
+    return which.client, options, f"cluster {which}"
+
+
+def _in_task() -> bool:
+    """Whether this is a task on a Dask worker."""
+    worker = sys.modules.get("distributed.worker")
+    try:
+        return worker is not None and worker.get_worker() is not None
+    except ValueError:
+        return False
+
+
+def _setting_of_dask() -> Any:
+    """Return Dask's setting ``scheduler-address``; None without one."""
+    folders = ["/etc/dask", f"{sys.prefix}/etc/dask", "~/.config/dask"]
+    for name in ("DASK_ROOT_CONFIG", "DASK_CONFIG"):
+        folders.append(os.environ.get(name) or folders[0])
+    if "dask" not in sys.modules and not any(
+        Path(folder).expanduser().exists() for folder in folders
+    ):
+        return None
+    import dask
+
+    return dask.config.get("scheduler-address", None)
+
+
+def _current_client() -> Any:
+    """Return the client that Dask's own functions would use; None without one."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else distributed.Client.current()
+    except ValueError:
+        return None
 
 
 def check_open(client: Any) -> None:
@@ -83,7 +212,7 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
     try:
         where = _address_in(address) if address.endswith(".json") else address
         timeout = CONNECT_S if most_s is None else min(CONNECT_S, most_s)
-        _shake_hands(where, timeout)
+        _check_certificates(where)
         # three calls, each with that limit
         client = client_in_time(where, 3 * timeout + 1, timeout=timeout)
     except (OSError, ValueError) as error:
@@ -108,29 +237,8 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not isinstance(error, asyncio.CancelledError)
 
 
-def _shake_hands(address: str, most_s: float) -> None:
-    """Raise OSError where nobody speaks Dask: a client would wait there for ever."""
-    from distributed.comm.core import connect as connect_to
-
-    async def meet() -> None:
-        comm = await connect_to(address, timeout=most_s, **arguments)
-        await comm.close()
-
-    async def meet_in_time() -> None:
-        try:  # Dask's limit ends with the connection, not with what is said on it
-            await asyncio.wait_for(meet(), most_s + 1)
-        except TimeoutError:
-            raise OSError(f"no answer within {most_s + 1:g} s") from None
-
-    if address.startswith("inproc:"):
-        return
-    arguments = _connection_args(address)
-    with ThreadPoolExecutor(1, "dpbb-connect") as pool:  # the caller may have a loop
-        pool.submit(lambda: asyncio.run(meet_in_time())).result()
-
-
-def _connection_args(address: str) -> dict[str, Any]:
-    """Return what Dask connects with; ClusterError if certificates are missing."""
+def _check_certificates(address: str) -> None:
+    """Raise ClusterError where Dask's settings miss what the address needs."""
     from distributed import Security
     from distributed.comm.addressing import normalize_address
 
@@ -138,18 +246,18 @@ def _connection_args(address: str) -> dict[str, Any]:
     files = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
     # Dask takes the text of a certificate, too
     paths = [file for file in files if file is not None and "\n" not in file]
-    missing = [path for path in paths if not Path(path).is_file()]
     settings = "Dask's settings distributed.comm.tls.{ca-file, client.cert, client.key}"
-    if missing:
-        raise ClusterError(f"expected files in {settings}, got no {missing[0]}")
+    for path in paths:
+        if not Path(path).is_file():
+            raise ClusterError(f"expected files in {settings}, got no {path}")
     try:
-        arguments: dict[str, Any] = security.get_connection_args("client")
+        context = security.get_connection_args("client").get("ssl_context")
     except OSError as error:
         raise ClusterError(
             f"expected certificates in {settings}, got {error}"
         ) from error
     encrypted = normalize_address(address).startswith(("tls:", "wss:"))
-    if encrypted and arguments.get("ssl_context") is None:
+    if encrypted and context is None:
         raise ClusterError(
             f"expected certificates for {address} in {settings}, got not all three"
         )
@@ -158,7 +266,6 @@ def _connection_args(address: str) -> dict[str, Any]:
             f"expected an address tls://..., as Dask's setting "
             f"distributed.comm.require-encryption is true, got {address}"
         )
-    return arguments
 
 
 def _address_in(path: str) -> str:

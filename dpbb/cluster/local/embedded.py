@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import socket
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +32,6 @@ CLIENT_S = 120.0
 
 _starting = Lock()
 """One cluster at a time, as two would find the same port free."""
-
-logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -83,83 +80,48 @@ def embedded_cluster(
     cores = physical_cores() if threads is None else threads
     if cores < 1:
         raise OptionError(f"threads: expected at least 1, got {cores}")
-    problem, tree = (None, None) if warm_up is None else warm_up
-    plan = plan_workers(workers, engine, problem, tree)
-    environs = plan.environs
-    threads_each = max(1, cores // len(environs))
+    environs = plan_workers(workers, engine, *(warm_up or ()))
     with ExitStack() as stack:
-        cluster: Any = None
         ignore_dasks_warnings()
-        if len(plan.gpus) > 1 and find_spec("dask_cuda") is not None:
-            with _starting:
-                cluster = local_cuda_cluster(
-                    plan.gpus,
-                    host=HOST,
-                    threads=threads_each,
-                    dashboard_address=dashboard_address or free_dashboard_address(),
-                )
-        if cluster is None:
-            message = None if warm_up is None else (engine, *warm_up)
-            cluster = _own_cluster(
-                stack,
-                environs,
-                threads_each,
-                dashboard_address,
-                message,
-                unwanted,
-                launched,
+        spares: dict[int, subprocess.Popen[bytes]] = {}
+        stack.callback(lambda: _end_all(spares.values()))
+        for number, environ in enumerate(environs):
+            spares[number] = launch(environ)
+        launched()
+
+        # only now: the workers import at the same time
+        import cloudpickle
+        from distributed import LocalCluster
+
+        from dpbb.cluster.local.nanny import EmbeddedWorker
+        from dpbb.cluster.scheduler.page import attach_later
+
+        if unwanted():
+            raise ClusterError(
+                "expected a use of the cluster, got none while it started"
             )
-        else:
-            stack.enter_context(cluster)
+        started: list[Any] = []
+        # the problem's class may be one of the user's script or notebook: by value
+        message = None if warm_up is None else cloudpickle.dumps((engine, *warm_up))
+        stack.enter_context(quiet_dask())
+        with _starting:
+            cluster = LocalCluster(
+                n_workers=len(environs),
+                threads_per_worker=max(1, cores // len(environs)),
+                worker_class=EmbeddedWorker,
+                protocol="tcp://",
+                host=HOST,
+                dashboard_address=dashboard_address or free_dashboard_address(),
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=False,
+                spares=spares,
+                environs=environs,
+                on_hopeless=lambda text: _fail_runs(started, text),
+                warm_up=message,
+            )
+        started.append(stack.enter_context(cluster))
+        attach_later(cluster.scheduler)
         yield cluster, stack.enter_context(_client(cluster))
-
-
-def _own_cluster(
-    stack: ExitStack,
-    environs: list[dict[str, str]],
-    threads: int,
-    dashboard_address: str | None,
-    warm_up: tuple[str, Problem[Any], TreeOptions] | None,
-    unwanted: Callable[[], bool],
-    launched: Callable[[], object],
-) -> LocalCluster:
-    """Start a ``LocalCluster`` of our own worker processes; ``stack`` closes it."""
-    spares: dict[int, subprocess.Popen[bytes]] = {}
-    stack.callback(lambda: _end_all(spares.values()))
-    for number, environ in enumerate(environs):
-        spares[number] = launch(environ)
-    launched()
-
-    # only now: the workers import at the same time
-    import cloudpickle
-    from distributed import LocalCluster
-
-    from dpbb.cluster.local.nanny import EmbeddedWorker
-    from dpbb.cluster.scheduler.page import attach_later
-
-    if unwanted():
-        raise ClusterError("expected a use of the cluster, got none while it started")
-    started: list[Any] = []
-    stack.enter_context(quiet_dask())
-    with _starting:
-        cluster = LocalCluster(
-            n_workers=len(environs),
-            threads_per_worker=threads,
-            worker_class=EmbeddedWorker,
-            protocol="tcp://",
-            host=HOST,
-            dashboard_address=dashboard_address or free_dashboard_address(),
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=False,
-            spares=spares,
-            environs=environs,
-            on_hopeless=lambda text: _fail_runs(started, text),
-            # the problem's class may be one of the user's script or notebook: by value
-            warm_up=None if warm_up is None else cloudpickle.dumps(warm_up),
-        )
-    started.append(stack.enter_context(cluster))
-    attach_later(cluster.scheduler)
-    return cluster
 
 
 def _client(cluster: LocalCluster) -> Client:
@@ -227,26 +189,3 @@ def quiet_dask() -> Iterator[None]:
             _open -= 1
             if not _open:
                 _restore.close()
-
-
-def local_cuda_cluster(
-    gpus: Sequence[str], *, host: str, threads: int, dashboard_address: str
-) -> Any:
-    """Start a worker for each GPU; None, with a warning, when that fails.
-
-    ``gpus``: entries of CUDA_VISIBLE_DEVICES.
-    """
-    try:
-        from dask_cuda import LocalCUDACluster
-
-        return LocalCUDACluster(
-            CUDA_VISIBLE_DEVICES=",".join(gpus),
-            threads_per_worker=threads,
-            protocol="tcp",
-            host=host,
-            dashboard_address=dashboard_address,
-            silence_logs=logging.ERROR,
-        )
-    except Exception as error:  # noqa: BLE001 - whatever it is, there is another way
-        logger.warning("LocalCUDACluster cannot start: %s; going on without", error)
-        return None

@@ -83,13 +83,12 @@ def _import_engine() -> None:
 
 def _warm_up(message: bytes) -> None:
     """Load the engine's code for the problem that comes soon; never an error."""
-    from dpbb.cluster.worker.sessions import AUTO_ENGINES
-    from dpbb.engines.registry import AUTO, choose_engine
+    from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 
     try:
         engine, problem, tree = pickle.loads(message)  # noqa: S301
         kind = "cuda" if seat_kinds(os.environ)[0] == "gpu" else "cpu"
-        for name in AUTO_ENGINES[kind] if engine == AUTO else (engine,):
+        for name in ENGINES_OF_KIND[kind] if engine == AUTO else (engine,):
             chosen, _ = choose_engine(name, problem, tree)
             chosen.warm_up(problem, tree, chosen.devices()[0])
     except Exception:

@@ -10,23 +10,25 @@ from typing import Any
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import wrap
-from dpbb.cluster.scheduler.checkpointing import Checkpointer
+from dpbb.cluster.scheduler.checkpoints import state_of
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.coordination.messages import RunId
-from dpbb.errors import ClusterError, InvariantError, SchedulerLostError
+from dpbb.errors import (
+    CheckpointError,
+    ClusterError,
+    InvariantError,
+    SchedulerLostError,
+)
 from dpbb.result import Termination
 
 
 class ClientCalls:
     """What clients ask of runs that are there."""
 
-    def __init__(
-        self, hub: Hub, checkpoints: Checkpointer, submitter: Submitter
-    ) -> None:
+    def __init__(self, hub: Hub, submitter: Submitter) -> None:
         self._hub = hub
-        self._checkpoints = checkpoints
         self._submitter = submitter
         self._changes: dict[RunId, asyncio.Event] = {}  # of runs that are watched
         self._closing = False
@@ -136,13 +138,17 @@ class ClientCalls:
 
     async def save(self, run_id: RunId) -> Any:
         """Return an open run's state in one piece, as of now."""
-        content = await self._checkpoints.content(self._open_run(run_id))
-        return wrap(content)
+        coordinator = self._open_run(run_id).coordinator
+        return wrap(await state_of(coordinator, lambda: self._hub.advance(run_id)))
 
     async def save_now(self, run_id: RunId) -> bytes:
         """Write a checkpoint of an open run; return the pickled state of them."""
-        status = await self._checkpoints.save_now(self._open_run(run_id))
-        return pickle.dumps(status)
+        keeper = self._open_run(run_id).keeper
+        if keeper is None:
+            raise CheckpointError(
+                f"run {run_id}: expected a run with checkpoints (option checkpoint)"
+            )
+        return pickle.dumps(await keeper.save_now())
 
     def _if_open(self, run_id: RunId) -> OpenRun | None:
         """Return a run, None if it is over; ClusterError if nobody knows it."""

@@ -9,8 +9,8 @@ Dask expects addresses: Dask then does nothing, and the cluster closes them itse
 """
 
 import asyncio
+import math
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -35,8 +35,7 @@ class Elastic:
         self._scheduler = scheduler
         self._hub = hub
         self._clock = clock
-        self._retiring: Counter[str] = Counter()  # calls in progress, by worker
-        self._closing: dict[str, float] = {}  # worker: until when it may take
+        self._leaving: dict[str, float] = {}  # retired workers: until when they may
 
     def install(self) -> None:
         """Wrap the handlers."""
@@ -51,19 +50,15 @@ class Elastic:
     def tick(self) -> None:
         """Keep the scheduler awake, use workers that stay; while a run is open."""
         stay_awake(self._scheduler)
-        leaving, now = self._hub.table.leaving(), self._clock()
-        self._closing = {
-            address: until
-            for address, until in self._closing.items()
-            if address in leaving and until > now
-        }
+        now, workers = self._clock(), self._scheduler.workers
+        leaving = self._hub.table.leaving()
+        self._leaving = {a: s for a, s in self._leaving.items() if a in leaving}
         self._hub.stay(
             address
             for address in leaving
-            if not self._retiring[address]
-            and address not in self._closing
-            and address in self._scheduler.workers
-            and self._scheduler.workers[address].status is Status.running
+            if self._leaving.get(address, now) <= now
+            and address in workers
+            and workers[address].status is Status.running
         )
 
     def adaptive_target(self, **options: Any) -> int:
@@ -88,18 +83,18 @@ class Elastic:
             options["workers"] = workers
         if names is not None:
             options["names"] = names
-        self._retiring.update(addresses)
+        self._leaving |= dict.fromkeys(addresses, math.inf)
         try:
             self._hub.retire(addresses)
             await self._drained(addresses)
             return await self._dasks["retire_workers"](**options)
         finally:  # those that stay are told by their status, a moment later
-            self._retiring -= Counter(addresses)
             until = self._clock() + timeout("close")
             for address in set(addresses).intersection(self._scheduler.workers):
                 name = str(self._scheduler.workers[address].name)
-                if address not in (workers or ()) and name not in map(str, names or ()):
-                    self._closing[address] = until  # Dask does not know it by this name
+                known = address in (workers or ()) or name in map(str, names or ())
+                # one that Dask does not know by this name is closed by its cluster
+                self._leaving[address] = 0.0 if known else until
 
     async def _drained(self, addresses: list[str]) -> None:
         """Wait until workers explore nothing and hold nothing of ours, not for ever.

@@ -2,31 +2,44 @@
 
 The roots that the ledger holds are sampled by a process of its own
 (``dpbb.estimation.background``). A run gets its first estimate when it has gone on for
-a while, so that short ones never pay, and the next ones, of low priority, at intervals
-that grow with its age.
+a while, so that short ones never pay, and the next ones, of low priority, whenever it
+is twice as old. In between what was explored is counted down.
 """
+
+from __future__ import annotations
 
 import asyncio
 import logging
 import math
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.scheduler.open_run import OpenRun
-from dpbb.cluster.scheduler.outlook import Estimate
-from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.estimation.background import Remainder, encode, estimate_apart
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
 from dpbb.options import Estimates
 from dpbb.problem import Encodable, Problem
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpbb.cluster.scheduler.open_run import OpenRun
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.messages import RunId
+
 logger = logging.getLogger(__name__)
+
+FIRST_S = min(40.0, max(10.0, 80.0 / (os.cpu_count() or 1)))
+"""Age of a run at its first estimate. Its process takes a second or two: of what the
+cores of this machine have done by then 2 % or less, if they are two or more."""
+
+AVERAGE_S = 10.0
+"""Nodes a second are an average since the estimate, when it is older than this."""
 
 NICENESS = 10
 """Of estimates after a run's first: a tenth of a core, or more, where all are busy."""
@@ -34,8 +47,8 @@ NICENESS = 10
 AT_A_TIME = 2
 """A run without an estimate seldom waits for what only refines another's."""
 
-GROWTH, SOONER = 2.0, 1.25
-"""Age at an estimate over that at the one before; where that has failed, the second."""
+GROWTH = 2.0
+"""Age at an estimate over that at the one before."""
 
 SHARE = 0.0025
 """Of the run's age on all cores of this machine: processor time for the sampling.
@@ -49,11 +62,102 @@ MOST_ROOTS = 4096
 """Roots of each depth that are given to the process."""
 
 
-class Forecaster:
-    """Estimates what the open runs of a hub have left."""
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Nodes that were left at one moment of a run.
 
-    def __init__(self, hub: Hub, clock: Callable[[], float]) -> None:
-        self._hub = hub
+    Parameters
+    ----------
+    seconds, explored
+        Age of the run, and nodes explored until then.
+    ub
+        Upper bound that it is for.
+    left
+        Low, middle and high: the truth is between in 9 of 10 cases.
+    by_ub
+        Nodes left for this UB, the UB less 1, and so on.
+    """
+
+    seconds: float
+    explored: int
+    ub: int
+    left: tuple[float, float, float]
+    by_ub: tuple[float, ...] = ()
+
+
+@dataclass(slots=True)
+class Outlook:
+    """A run's latest estimate.
+
+    Parameters
+    ----------
+    due_s
+        Age of the run at the next one.
+    busy
+        Whether one is being made.
+    count
+        How many were made.
+    """
+
+    due_s: float = FIRST_S
+    busy: bool = False
+    count: int = 0
+    latest: Estimate | None = None
+
+    def left(self, explored: int, ub: int) -> tuple[float, float, float] | None:
+        """Nodes that are left now: low, middle, high; None where that is not known.
+
+        For a smaller UB than the estimate's by what that said of it. Where more was
+        explored than had been thought possible: up to as much again.
+        """
+        share = self._share(ub)
+        if self.latest is None or share is None:
+            return None
+        since = explored - self.latest.explored
+        low, middle, high = (share * nodes for nodes in self.latest.left)
+        if since >= high:
+            return 0.0, since / 2, float(since)
+        low = max(0.0, low - since)
+        return low, max(middle - since, (low + high - since) / 2), high - since
+
+    def is_of_no_use(self, ub: int) -> bool:
+        """Whether another estimate is due: the UB is one that was not foreseen."""
+        unforeseen = self.latest is not None and self._share(ub) is None
+        return unforeseen and self.due_s < math.inf
+
+    def _share(self, ub: int) -> float | None:
+        """Nodes for a UB over those of the estimate's; None: it says nothing of it."""
+        if self.latest is None or ub == self.latest.ub:
+            return 1.0
+        fall, by_ub = self.latest.ub - ub, self.latest.by_ub
+        if not 0 < fall < len(by_ub) or not by_ub[0]:
+            return None
+        return by_ub[fall] / by_ub[0]
+
+    def shown_on(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with what is left, where that is known."""
+        explored = snapshot.nodes
+        left = self.left(explored, snapshot.ub)
+        if left is None or snapshot.state is not RunState.RUNNING:
+            return snapshot
+        low, middle, high = left
+        snapshot = replace(snapshot, estimate_nodes=middle, left_nodes=(low, high))
+        rate, latest = snapshot.nodes_per_second, self.latest
+        if latest is not None and snapshot.seconds >= latest.seconds + AVERAGE_S:
+            rate = (explored - latest.explored) / (snapshot.seconds - latest.seconds)
+        if rate <= 0:
+            return snapshot
+        seconds = (low / rate, high / rate)
+        return replace(snapshot, estimate_s=middle / rate, left_s=seconds)
+
+
+class Forecaster:
+    """Estimates what the open runs have left."""
+
+    def __init__(
+        self, runs: Mapping[RunId, OpenRun], clock: Callable[[], float]
+    ) -> None:
+        self._runs = runs
         self._clock = clock
         self._threads = ThreadPoolExecutor(
             AT_A_TIME, thread_name_prefix="dpbb-forecast"
@@ -63,12 +167,12 @@ class Forecaster:
 
     def tick(self) -> None:
         """Begin the estimates that are due."""
-        for run in self._hub.runs.values():
+        for run in self._runs.values():
             outlook, spec = run.outlook, run.coordinator.spec
             age = run.coordinator.seconds(self._clock())
             if outlook.busy or spec.tuning.estimates is Estimates.OFF:
                 continue
-            if age < outlook.due_s and not self._failed(run, age):
+            if age < outlook.due_s and not outlook.is_of_no_use(run.coordinator.ub):
                 continue
             if not isinstance(spec.problem, Encodable):
                 kind = spec.problem.name
@@ -85,17 +189,6 @@ class Forecaster:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.shutdown(wait=False)
 
-    def _failed(self, run: OpenRun, age: float) -> bool:
-        """Whether the latest estimate is worth nothing any more."""
-        latest, nodes = run.outlook.latest, run.coordinator.nodes
-        if latest is None:
-            return False
-        left = run.outlook.left(nodes, run.coordinator.ub)
-        if left is None:  # the UB is one that it had not foreseen
-            return run.outlook.due_s < math.inf
-        outgrown = not left[0] and nodes - latest.explored >= left[2]
-        return outgrown and age >= SOONER * latest.seconds
-
     def _give_up(self, run: OpenRun, why: str) -> None:
         """Say that there will be no estimates."""
         run.outlook.due_s = float("inf")
@@ -106,7 +199,7 @@ class Forecaster:
         saved = coordinator.checkpoint(self._clock())
 
         def is_wanted() -> bool:
-            return not self._closing and run.id in self._hub.runs
+            return not self._closing and run.id in self._runs
 
         try:
             found = await asyncio.get_running_loop().run_in_executor(

@@ -11,9 +11,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dpbb.cluster.rpc import IMPROVE
 from dpbb.coordination.snapshot import RunState
 from dpbb.options import EngineName
 from dpbb.problem import ImprovesSchedules
@@ -21,7 +24,6 @@ from dpbb.problem import ImprovesSchedules
 if TYPE_CHECKING:
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatState, SeatTable
-    from dpbb.cluster.scheduler.shell import Shell
     from dpbb.coordination.messages import RunId
 
 MOST_IDLE = 16
@@ -74,12 +76,12 @@ class HeuristicThreads:
         self,
         table: SeatTable,
         runs: Mapping[RunId, OpenRun],
-        shell: Shell,
+        send: Callable[..., None],
         clock: Callable[[], float],
     ) -> None:
         self._table = table
         self._runs = runs
-        self._shell = shell
+        self._send_to = send
         self._clock = clock
 
     def tick(self) -> None:
@@ -181,8 +183,11 @@ class HeuristicThreads:
             news = part.threads > 0 and value != state.value
             if (part != old or news) and worker in self._table.workers:
                 run.informed.add(worker)
-                known = coordinator.permutation if part.threads else None
-                self._shell.improve(worker, run.id, part, value, known)
+                message: dict[str, Any] = {"value": value, **asdict(part)}
+                if part.threads and coordinator.permutation is not None:
+                    jobs = np.array(coordinator.permutation, "<u2")
+                    message["permutation"] = jobs.tobytes()
+                self._send_to(worker, IMPROVE, run.id, **message)
         state.parts, state.value = parts, value
 
 

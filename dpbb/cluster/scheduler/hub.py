@@ -4,20 +4,23 @@ Holds the coordinators of the open runs, shares the seats among them in equal pa
 and turns what the coordinators decide into futures and hints through a ``Shell``.
 Called from one thread. Every event ends in ``_settle``, which goes on until nothing is
 left to do: runs that changed are advanced, and seats that came free are shared.
+
+What a task raises may pass: the seat rests, and another one takes the unit. A refusal
+of an engine does not: that seat serves the run no more, and where it was the GPU of a
+worker, the worker's cores do.
 """
 
 import logging
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
-from dpbb.cluster.scheduler.handover import PARK_S, REFUSALS, Handover, last_line
+from dpbb.cluster.rpc import FORGET, HINT
+from dpbb.cluster.scheduler.checkpoints import Keeper
 from dpbb.cluster.scheduler.heuristics import HeuristicThreads
-from dpbb.cluster.scheduler.keeper import Keeper
-from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
+from dpbb.cluster.scheduler.open_run import NO_SEAT_S, FinishedRun, OpenRun
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.cluster.scheduler.sharing import SeatSharing
-from dpbb.cluster.scheduler.shell import Shell
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.ledger import Checked
@@ -34,9 +37,18 @@ from dpbb.coordination.messages import (
 )
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import engines_by_kind
-from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
+from dpbb.errors import (
+    ClusterError,
+    EngineUnavailable,
+    InvariantError,
+    OptionError,
+    StaleLeaseError,
+)
 
 logger = logging.getLogger(__name__)
+
+REFUSALS = (EngineUnavailable, OptionError)
+"""What an engine raises that cannot run there, or not this run: for good."""
 
 BROADCAST_S = 0.25
 """A better UB is sent to the busy workers at most once in this time."""
@@ -51,6 +63,22 @@ KEPT_BYTES = 256 * 2**20
 """and of fewer where they take more: the newest is kept whatever it takes."""
 
 
+class Shell(Protocol):
+    """What the hub cannot do itself; none of these may call it back."""
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """Pin a future to the worker; ``Hub.ended`` is called at its end."""
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """Let go of a future, wherever it is; ``ended`` may or may not follow."""
+
+    def send(self, worker: str, op: str, run_id: RunId, **message: Any) -> None:
+        """Send a message to a worker's plugin, to its method for ``op``."""
+
+    def changed(self, run_id: RunId) -> None:
+        """Wake those who watch the run."""
+
+
 class Hub:
     """All runs and seats of a cluster; see the module."""
 
@@ -63,8 +91,7 @@ class Hub:
         self._shell = shell
         self._clock = clock
         self._sharing = SeatSharing(self.table, self.runs, clock)
-        self._handover = Handover(self.table, self._sharing, shell, self.fail, clock)
-        self._heuristics = HeuristicThreads(self.table, self.runs, shell, clock)
+        self._heuristics = HeuristicThreads(self.table, self.runs, shell.send, clock)
         self._settling = False
 
     # -- runs -------------------------------------------------------------------
@@ -108,6 +135,8 @@ class Hub:
             opened_at=time.time() - coordinator.seconds(now),
             submitter=submitter,
         )
+        if keeper is not None:
+            keeper.start(coordinator, lambda: self.advance(run_id))
         logger.info("run %s opened: %s", run_id, spec.instance)
         self._sharing.due = True
         self._settle(run_id)
@@ -134,7 +163,7 @@ class Hub:
     def fail(self, run_id: RunId, error: Exception | str) -> None:
         """End a run with an error; its units keep the state of their last report."""
         run = self.run(run_id)
-        logger.error("run %s failed: %s", run_id, last_line(error))
+        logger.error("run %s failed: %s", run_id, _last_line(error))
         run.broken |= isinstance(error, InvariantError)
         run.coordinator.fail(str(error), self._clock())
         self._settle(run_id)
@@ -168,17 +197,23 @@ class Hub:
                 logger.error("run %s failed: %s", run_id, error)
             # not at every report: it is a minimum over all units
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
-            self._handover.send_home(run, run.parked_since(now - PARK_S))
-            run.waits_for = ""
-            if run.seatless_s(now) >= WAITING_S and not run.shares_with:
-                text = self.table.why_none(run.engines, run.excluded)
-                run.waits_for = text.partition(":")[0]
-                if run.lacks_seats(now):
-                    run.coordinator.note_event("no-seat", text, now)
-                    run.version += 1
+            self._look_for_seats(run, now)
         self._heuristics.tick()
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
+
+    def _look_for_seats(self, run: OpenRun, now: float) -> None:
+        """Say what a run without a seat waits for; after a while as an event, once."""
+        run.waits_for = ""
+        seconds = run.seatless_s(now)
+        if seconds < WAITING_S or run.shares_with:
+            return
+        text = self.table.why_none(run.engines, run.excluded)
+        run.waits_for = text.partition(":")[0]
+        if seconds >= NO_SEAT_S and not run.seatless_told:
+            run.seatless_told = True
+            run.coordinator.note_event("no-seat", text, now)
+            run.version += 1
 
     # -- seats ------------------------------------------------------------------
 
@@ -209,11 +244,9 @@ class Hub:
             if seat.run is None:
                 continue
             run = self.runs[seat.run]
-            task = run.tasks.get(seat.id)
+            task = run.tasks.pop(seat.id, None)
             if task is not None:
-                self._handover.send_home(run, [seat.id])
-                run.free(seat.id)
-                self._shell.release(run.id, task.named)
+                self._shell.release(run.id, task)
             run.informed.discard(worker)
             run.heuristics.parts.pop(worker, None)
             self._sharing.give_up(run, seat)
@@ -249,7 +282,7 @@ class Hub:
         return {
             self.table.seats[seat].worker
             for run in self.runs.values()
-            for seat in run.exploring
+            for seat in run.tasks
         }
 
     def target_workers(self) -> int:
@@ -257,7 +290,7 @@ class Hub:
         if not self.runs:
             return 0
         wanted = sum(
-            len(run.exploring) + run.coordinator.wanted_seats()
+            len(run.tasks) + run.coordinator.wanted_seats()
             for run in self.runs.values()
         )
         n_workers, n_seats = len(self.table.workers), len(self.table.seats)
@@ -270,7 +303,6 @@ class Hub:
         """Lease a unit to a task; StaleLeaseError if another attempt is current."""
         run = self.run(run_id)
         lease = run.coordinator.lease(unit, attempt, seat, self._clock())
-        run.note_lease(seat, lease.id)
         self._settle(run_id)
         return lease
 
@@ -281,21 +313,16 @@ class Hub:
         run = self.runs.get(run_id)
         if run is None:
             return Order(OrderKind.DROP, 0)
-        now = self._clock()
         last = report.full is not None and report.full.last
-        held = run.task_of(report.lease) if last else None
+        seat = run.coordinator.seat_of(report.lease) if last else None
         try:
-            order = run.coordinator.on_report(report, checked, now)
+            order = run.coordinator.on_report(report, checked, self._clock())
         except InvariantError as error:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
-        if held is not None:
-            seat, task = held
-            if not task.reported:  # once: it may be repeated
-                task.reported = True
-                order = self._handover.after_last(run, seat, report, now) or order
-            elif order.next is None and task.parked_at is not None:
-                order = Order(OrderKind.WAIT, order.ub)
+        if seat is not None:  # its next future may come before the task has ended
+            run.seat_failures.pop(seat, None)
+            run.tasks.pop(seat, None)
         self._settle(run_id)
         return order
 
@@ -306,16 +333,49 @@ class Hub:
         run = self.runs.get(run_id)
         if run is None:
             return
-        task = run.tasks.get(assignment.seat)
-        if task is not None and task.named == assignment:
-            self._handover.send_home(run, [assignment.seat])
-            assignment = run.free(assignment.seat) or task.at
+        if run.tasks.get(assignment.seat) == assignment:
+            del run.tasks[assignment.seat]
         lost = not isinstance(error, REFUSALS)  # a refused unit was not begun
         unit, attempt = assignment.unit, assignment.attempt
         run.coordinator.unassign(unit, attempt, self._clock(), lost=lost)
-        if error is not None:
-            self._handover.after_error(run, assignment, error)
+        if isinstance(error, InvariantError):
+            self.fail(run_id, error)
+        elif isinstance(error, REFUSALS):
+            self._refused(run, assignment.seat, error)
+        elif error is not None:
+            self._failed(run, assignment, error)
         self._settle(run_id)
+
+    def _refused(self, run: OpenRun, seat: SeatId, error: Exception) -> None:
+        """Do without a seat, or end the run."""
+        run.excluded.add(seat)
+        self._do_without(run, seat)
+        if not self._sharing.usable(run):
+            self.fail(run.id, f"no seat is left to explore on, {seat} says: {error}")
+            return
+        text = f"seat {seat} cannot explore this, others go on: {error}"
+        logger.info("run %s: %s", run.id, text)  # people see the event
+        run.coordinator.note_event("refused", text, self._clock())
+
+    def _failed(
+        self, run: OpenRun, assignment: Assignment, error: Exception | str
+    ) -> None:
+        """Let another seat try what a task has raised on, or end the run."""
+        seat = assignment.seat
+        logger.warning("seat %s failed in run %s: %s", seat, run.id, _last_line(error))
+        reason = run.note_failure(seat, assignment.unit, self._clock())
+        if seat in run.excluded:
+            self._do_without(run, seat)
+            if reason is None and not self._sharing.usable(run):
+                reason = "tasks failed on every seat"
+        if reason is not None:
+            self.fail(run.id, f"{reason}, at last on seat {seat}: {error}")
+
+    def _do_without(self, run: OpenRun, seat_id: SeatId) -> None:
+        """Take an excluded seat from the run, if it is there and serves it."""
+        seat = self.table.seats.get(seat_id)
+        if seat is not None and seat.run == run.id:
+            self._sharing.take_away(run, seat)
 
     # -- inside -----------------------------------------------------------------
 
@@ -346,21 +406,37 @@ class Hub:
             if run.keeper is None or run.keeper.closed:
                 self._finish(run)
             else:
-                self._shell.write_last(run)
+                run.keeper.write_last()
             return
         if run.leaving:  # else the difference would go through all that is busy
-            self._handover.send_home(run, run.leaving)
             for seat_id in run.leaving - run.tasks.keys():
                 self._sharing.give_up(run, self.table.seats[seat_id])
-        self._handover.give(run, now)
+        self._give(run, now)
         for seat_id in coordinator.nudges():
             seat = self.table.seats.get(seat_id)
             if seat is not None:
+                message: dict[str, Any] = {"full": coordinator.full_wanted(seat_id)}
                 gift = coordinator.gift_wanted(seat_id)
-                full = coordinator.full_wanted(seat_id)
-                self._shell.hint(seat.worker, run.id, seat_id, None, gift, full=full)
+                if gift is not None:
+                    message |= {"lease": gift.lease, "max_roots": gift.max_roots}
+                self._shell.send(
+                    seat.worker, HINT, run.id, seat=seat_id, report=True, **message
+                )
         self._broadcast(run, now)
         self._look(run, (coordinator.value, run.seen[1]))
+
+    def _give(self, run: OpenRun, now: float) -> None:
+        """Give units that wait to idle seats, each with a new future."""
+        for seat_id in run.coordinator.idle_seats():
+            worker = self.table.seats[seat_id].worker
+            if run.rests(seat_id, now) or self._sharing.is_full(worker):
+                continue
+            assignment = run.coordinator.assign(seat_id, now)
+            if assignment is None:
+                break
+            run.tasks[seat_id] = assignment
+            run.informed.add(worker)
+            self._shell.submit(run.id, assignment, worker)
 
     def _look(self, run: OpenRun, seen: tuple[int | None, int | None]) -> None:
         """Wake those who watch if value or lower bound is another than before."""
@@ -378,19 +454,18 @@ class Hub:
             return
         run.sent_ub, run.sent_at = ub, now
         for worker in {self.table.seats[seat].worker for seat in run.tasks}:
-            self._shell.hint(worker, run.id, None, ub)
+            self._shell.send(worker, HINT, run.id, ub=ub)
 
     def _finish(self, run: OpenRun) -> None:
         """Keep the result, free the seats."""
         now = self._clock()
         del self.runs[run.id]
-        self._handover.send_home(run, run.tasks)
         for task in run.tasks.values():
-            self._shell.release(run.id, task.named)
+            self._shell.release(run.id, task)
         for seat_id in run.seats:
             self.table.seats[seat_id].run = None
         for worker in run.informed & self.table.workers.keys():
-            self._shell.forget(worker, run.id)
+            self._shell.send(worker, FORGET, run.id)
         snapshot, outcome = run.snapshot(now), run.coordinator.outcome()
         self.finished[run.id] = FinishedRun(
             outcome, snapshot, run.broken, run.version + 1, run.blob, now
@@ -404,3 +479,8 @@ class Hub:
         logger.info("run %s is over: %s", run.id, snapshot.termination)
         self._shell.changed(run.id)
         self._sharing.due = True
+
+
+def _last_line(error: Exception | str) -> str:
+    """Return what was raised, without the traceback that the run's error holds."""
+    return str(error).rstrip().rpartition("\n")[2]

@@ -11,26 +11,24 @@ import asyncio
 import logging
 import platform
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from distributed import Scheduler
 from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
 from dpbb.cluster.internals import WorkerPluginSender, send_to
-from dpbb.cluster.rpc import FORGET, HINT, IMPROVE, NAME, answers_errors, unwrap, wrap
+from dpbb.cluster.rpc import NAME, answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler.checkpointing import Checkpointer
+from dpbb.cluster.scheduler.checkpoints import Keeper
 from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
-from dpbb.cluster.scheduler.heuristics import Part
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.cluster.scheduler.notices import Notices
@@ -46,7 +44,6 @@ from dpbb.coordination.format import from_bytes
 from dpbb.coordination.ledger import Checked, LeaseBasis, check_report
 from dpbb.coordination.messages import (
     Assignment,
-    GiftWanted,
     LeaseId,
     Order,
     OrderKind,
@@ -117,14 +114,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._threads = ThreadPoolExecutor(
             CHECK_THREADS, thread_name_prefix="dpbb-check"
         )
-        self.checkpoints = Checkpointer(self.hub)
-        self.write_last = self.checkpoints.write_last
-        self.calls = ClientCalls(self.hub, self.checkpoints, self.submitter)
+        self.calls = ClientCalls(self.hub, self.submitter)
         controls = PageControls(scheduler, self.calls)
         self.page = Page(scheduler, self.monitor, controls)
         self.notices = Notices(self.hub)
-        self.forecasts = Forecaster(self.hub, time.monotonic)
-        self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
+        self.forecasts = Forecaster(self.hub.runs, time.monotonic)
         self._ticker: asyncio.Task[None] | None = None
         self._closing = False
         self._prepared = False
@@ -157,15 +151,13 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             await asyncio.gather(self._restoring, return_exceptions=True)
         metrics.forget(self.scheduler)
         await self._sender.close()
-        await self.checkpoints.close()
+        keepers = [run.keeper for run in self.hub.runs.values() if run.keeper]
+        await asyncio.gather(*(keeper.close() for keeper in keepers))
         await self.forecasts.close()
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
         self.calls.close()
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_result(Order(OrderKind.DROP, 0))
         await self.submitter.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -245,13 +237,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             if run_id in self.hub.runs:
                 self.hub.fail(run_id, error)
             return encode(Order(OrderKind.DROP, 0))
-        order = self.hub.on_report(run_id, report, checked)
-        if order.kind is OrderKind.WAIT:
-            try:
-                order = await asyncio.shield(self._answer_to(lease))
-            finally:
-                self._answers.pop(lease, None)
-        return wrap(encode(order))
+        return wrap(encode(self.hub.on_report(run_id, report, checked)))
 
     async def note(self, run_id: RunId, kind: str, text: str) -> None:
         """Note for people what a worker says of a run."""
@@ -296,7 +282,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def _open(
         self, spec: RunSpec, blob: bytes, state: Checkpoint | None, submitter: str
     ) -> None:
-        keeper = await self.checkpoints.keeper(spec)
+        keeper = await Keeper.opened(spec)
         try:
             await self.submitter.start()
             self.hub.open(spec, blob, saved=state, keeper=keeper, submitter=submitter)
@@ -310,56 +296,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     # -- what the hub has done --------------------------------------------------------
 
-    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+    def send(self, worker: str, op: str, run_id: RunId, **message: Any) -> None:
         """See ``Shell``."""
-        future = self._answer_to(lease)
-        if not future.done():
-            future.set_result(order)
-
-    def _answer_to(self, lease: LeaseId) -> asyncio.Future[Order]:
-        """Return what becomes the answer to the last report on a lease."""
-        if lease not in self._answers:
-            self._answers[lease] = asyncio.get_running_loop().create_future()
-        return self._answers[lease]
-
-    def hint(
-        self,
-        worker: str,
-        run_id: RunId,
-        seat: SeatId | None,
-        ub: int | None,
-        gift: GiftWanted | None = None,
-        *,
-        full: bool = False,
-    ) -> None:
-        """See ``Shell``."""
-        message = {"op": HINT, "run_id": run_id, "seat": seat, "ub": ub}
-        if gift is not None:
-            message |= {"lease": gift.lease, "max_roots": gift.max_roots}
-        send_to(
-            self.scheduler,
-            worker,
-            {**message, "report": seat is not None, "full": full},
-        )
-
-    def improve(
-        self,
-        worker: str,
-        run_id: RunId,
-        part: Part,
-        value: int | None,
-        permutation: Sequence[int] | None,
-    ) -> None:
-        """See ``Shell``."""
-        message: dict[str, Any] = {"op": IMPROVE, "run_id": run_id, "value": value}
-        message |= {"threads": part.threads, "explorers": part.explorers}
-        if permutation is not None:
-            message["permutation"] = np.array(permutation, "<u2").tobytes()
-        send_to(self.scheduler, worker, message)
-
-    def forget(self, worker: str, run_id: RunId) -> None:
-        """See ``Shell``."""
-        send_to(self.scheduler, worker, {"op": FORGET, "run_id": run_id})
+        send_to(self.scheduler, worker, {"op": op, "run_id": run_id, **message})
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
@@ -391,6 +330,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if not self._closing:
             self.hub.ended(run_id, assignment, error)
 
+    def _tick_keepers(self) -> None:
+        for run in self.hub.runs.values():
+            if run.keeper is not None:
+                run.keeper.tick()
+
     async def _tick(self) -> None:
         """Look after the open runs until there are none."""
         while self.hub.runs:
@@ -399,7 +343,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             late_s = max(0.0, time.monotonic() - planned)
             for tick in (
                 partial(self.hub.tick, late_s),
-                self.checkpoints.tick,
+                self._tick_keepers,
                 self.forecasts.tick,
                 self.elastic.tick,
                 self.monitor.tick,

@@ -10,25 +10,25 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import ParamSpec, TypeVar
 
 from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.storage.claim import NAME, is_owned
 from dpbb.cluster.storage.store import Folder, in_thread, in_time, shown
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.messages import RunSpec
-from dpbb.errors import DpbbError
+from dpbb.errors import CheckpointError, DpbbError
 
 logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 CONFIG = "dpbb.resume"
 """Key of Dask's configuration."""
 
 RETRY_S = 5.0
 """A folder whose owner may be alive, on another host, is looked at again."""
-
-SLOTS = 16
-"""So many folders are looked at a time: one that hangs does not keep the others."""
-
 
 OpenSaved = Callable[[RunSpec, Checkpoint], Awaitable[None]]
 """Opens a run that goes on."""
@@ -39,19 +39,12 @@ async def restore_all(url: str, open_saved: OpenSaved) -> None:
 
     Never raises: what cannot be opened is logged, and the others go on.
     """
-    sources = None
-    while sources is None:
-        try:
-            sources = await in_time(shown(url), _folders_of, url)
-        except DpbbError as error:
-            if not await _asked_again(shown(url), error):
-                logger.error("%s: %s", CONFIG, error)
-                return
-        except Exception:  # as below
-            logger.exception("%s: %s", CONFIG, shown(url))
-            return
-    slots = asyncio.Semaphore(SLOTS)
-    await asyncio.gather(*(_attend(source, open_saved, slots) for source in sources))
+    try:
+        sources = await _answer(shown(url), _folders_of, url)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is logged
+        _log(f"{CONFIG}: {shown(url)}", error)
+        return
+    await asyncio.gather(*(_attend(source, open_saved) for source in sources))
 
 
 def _folders_of(url: str) -> list[str]:
@@ -60,51 +53,46 @@ def _folders_of(url: str) -> list[str]:
     return [folder.source, *folder.folders()]
 
 
-async def _attend(source: str, open_saved: OpenSaved, slots: asyncio.Semaphore) -> None:
-    """Open the run of a folder, if nobody ended it, when its owner is gone.
-
-    A store that hangs is asked again.
-    """
+async def _attend(source: str, open_saved: OpenSaved) -> None:
+    """Open the run of a folder, if nobody ended it, when its owner is gone."""
     url = shown(source)
+    trouble = "is passed over"
+    try:
+        folder = await _answer(url, unended, source)
+        if folder is None:
+            return
+        trouble = "its run does not go on"
+        while await _answer(url, is_owned, folder):
+            await asyncio.sleep(RETRY_S)
+        await _restore(folder, open_saved)
+    except Exception as error:  # noqa: BLE001 - a folder may hold anything
+        _log(f"{url}: {trouble}", error)
+
+
+async def _answer(
+    url: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Call what asks a store; one that hangs is asked again."""
     while True:
-        trouble = "is passed over"
         try:
-            async with slots:
-                folder = await in_time(url, unended, source)
-            if folder is None:
-                return
-            trouble = "its run does not go on"
-            while await _is_owned(folder, slots):
-                await asyncio.sleep(RETRY_S)
-            await _restore(folder, open_saved)
-        except DpbbError as error:
-            if await _asked_again(url, error):
-                continue
-            logger.error("%s: %s: %s", url, trouble, error)
-        except Exception:  # a folder may hold anything
-            logger.exception("%s: %s", url, trouble)
-        return
+            return await in_time(url, function, *args, **kwargs)
+        except CheckpointError as error:
+            if not isinstance(error.__cause__, TimeoutError):
+                raise
+            logger.warning("%s: %s; it is asked again", url, error)
+            await asyncio.sleep(RETRY_S)
 
 
-async def _asked_again(url: str, error: DpbbError) -> bool:
-    """Wait, if a store does not answer; False if it did."""
-    if not isinstance(error.__cause__, TimeoutError):
-        return False
-    logger.warning("%s: %s; it is asked again", url, error)
-    await asyncio.sleep(RETRY_S)
-    return True
+def _log(text: str, error: Exception) -> None:
+    """Log what was raised, with a traceback if nobody had foreseen it."""
+    known = isinstance(error, DpbbError)
+    logger.error("%s: %s", text, error, exc_info=None if known else error)
 
 
 def unended(source: str) -> Folder | None:
     """Return a folder if it holds a run that nobody ended."""
     folder = Folder(source)
     return folder if NAME in folder.names() else None
-
-
-async def _is_owned(folder: Folder, slots: asyncio.Semaphore) -> bool:
-    """Whether the owner of a folder may still be alive."""
-    async with slots:
-        return await in_time(folder.url, is_owned, folder)
 
 
 async def _restore(folder: Folder, open_saved: OpenSaved) -> None:

@@ -77,7 +77,8 @@ class SeatSharing:
         gone = seat.id not in self._table.seats
         told = gone or not run.shares_with
         run.coordinator.remove_seat(seat.id, self._clock(), lost=gone, told=told)
-        run.forget_seat(seat.id)
+        run.seats.discard(seat.id)
+        run.leaving.discard(seat.id)
         seat.run = None
         # a seat that is gone with its worker leaves a single run nothing to share
         self.due |= len(self._runs) > 1 or not gone or self._table.moved_up
@@ -167,8 +168,8 @@ class SeatSharing:
             for seat in free[:take]:
                 self._take(run, seat)
             del free[:take]
-            explores = run.exploring
-            for seat in sorted(mine, key=lambda seat: seat.id in explores)[:give]:
+            tasks = run.tasks
+            for seat in sorted(mine, key=lambda seat: seat.id in tasks)[:give]:
                 self.take_away(run, seat)
         pairs = zip(runs, demands, strict=True)
         return [run for run, demand in pairs if demand]

@@ -1,6 +1,4 @@
-"""One Dask future for every seat that explores, pinned to it.
-
-It is named by the first unit that it explores; others may follow (``handover.py``).
+"""One Dask future for every unit that is explored, pinned to a seat.
 
 Submitted by a client that the plugin opens to its own scheduler, so that a run
 outlives the client that started it. A future is let go as soon as it is done: a result
@@ -18,8 +16,8 @@ from distributed import Client, Future, Scheduler
 from distributed.security import Security
 
 from dpbb.cluster.internals import let_loop_end
-from dpbb.cluster.scheduler.handover import REFUSALS
-from dpbb.cluster.worker.task import explore
+from dpbb.cluster.scheduler.hub import REFUSALS
+from dpbb.cluster.worker.loader import explore
 from dpbb.coordination.messages import Assignment, RunId
 from dpbb.errors import InvariantError
 

@@ -1,10 +1,8 @@
-"""A folder of checkpoints of one run: written part by part, the last few kept.
+"""A folder of checkpoints of one run: the last few are kept.
 
-``checkpoint-000012.dpbb`` is a header, ``units-000012.bin`` the units that changed
-since the checkpoint before; the others are where the header says. The header is written
-last, so a folder is at every moment one of complete checkpoints. What was written is
-read again, and what somebody else has deleted is written anew. Files that appear in the
-folder and are not ours stay: another owner may have written them.
+Each is a file ``checkpoint-000012.dpbb``, which is there whole or not at all. What was
+written is read again. Files that appear in the folder and are not ours stay: another
+owner may have written them.
 """
 
 import os
@@ -22,24 +20,17 @@ from dpbb.cluster.storage.store import Folder, is_local
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.format import (
     MAX_LINE,
-    Header,
-    Roots,
-    Section,
-    decode,
     decode_header,
-    encode,
     encode_roots,
     from_bytes,
     header_length,
+    to_chunks,
 )
 from dpbb.coordination.messages import RunId
 from dpbb.errors import CheckpointError
 from dpbb.problem import Problem
 
 HEADER = re.compile(r"checkpoint-(\d{6,})(?:-[0-9a-f]{8})?\.dpbb")
-PART = re.compile(r"units-(\d{6,})(?:-[0-9a-f]{8})?\.bin")
-LEAST_SHARE = 0.5
-"""A part of which less is in use is written anew, without what is not."""
 
 ENCODING_THREADS = 8
 """Units of a checkpoint that are compressed at a time."""
@@ -56,22 +47,10 @@ RESUMED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A checkpoint that was written: its name, and the bytes written for it.
-
-    ``lost`` are parts that somebody else had deleted; what was in them is written anew.
-    """
+    """A checkpoint that was written: its name, and the bytes of it."""
 
     name: str
     n_bytes: int
-    lost: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A unit whose section is in a file already; holds the unit, so that ids stay."""
-
-    unit: SavedUnit
-    at: Roots
 
 
 def check_new(url: str) -> None:
@@ -118,6 +97,11 @@ class CheckpointFolder:
         The run that this one goes on from: its checkpoints may be there. None: it
         starts, and expects no checkpoints.
 
+    Attributes
+    ----------
+    names
+        Checkpoints that are kept, the newest first.
+
     Raises
     ------
     CheckpointError
@@ -128,20 +112,10 @@ class CheckpointFolder:
         self.folder = Folder(url)
         self.keep = keep
         self.folder.probe()
-        headers = header_names(self.folder)
-        if headers and not (goes_on and self._is_of(headers, goes_on)):
-            raise _of_another(self.folder, headers)
-        self._parts = {name: self._parts_of(name) for name in headers}
-        found = [name for name in self.folder.names() if _number(name)]
-        self._number = max([0, *map(_number, found)])
-        self._own = set(found)  # files that may be deleted: ours now
-        self._known: dict[int, _Known] = {}
-        self._sizes: dict[str, int] = {}  # of the parts written here
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Checkpoints that are kept, the newest first."""
-        return tuple(sorted(self._parts, key=_number, reverse=True))
+        self.names = header_names(self.folder)
+        if self.names and not (goes_on and self._is_of(goes_on)):
+            raise _of_another(self.folder, self.names)
+        self._number = max(map(_number, self.names), default=0)
 
     def write(
         self, saved: Checkpoint, tag: str = "", check: Callable[[], None] | None = None
@@ -151,58 +125,30 @@ class CheckpointFolder:
         Parameters
         ----------
         tag
-            Part of the files' names.
+            Part of the file's name.
         check
             Raises CheckpointError if the folder is another's by now: asked before the
             checkpoint is there, and before old ones are deleted.
         """
         self._number += 1
-        suffix = f"{self._number:06}" + (f"-{tag}" if tag else "")
-        part, name = f"units-{suffix}.bin", f"checkpoint-{suffix}.dpbb"
-        there = self.folder.sizes()
-        lost = tuple(n for n, size in self._sizes.items() if there.get(n) != size)
-        for gone in lost:
-            del self._sizes[gone]
-        self._parts = {n: parts for n, parts in self._parts.items() if n in there}
-        known = self._usable(saved)
-        chunks: list[bytes] = []
-        size = 0
-
-        def add(content: bytes) -> Section:
-            nonlocal size
-            section = Section.of(content, part, size)
-            chunks.append(content)
-            size += len(content)
-            return section
-
-        changed = [unit for unit in saved.units if id(unit.roots) not in known]
-        there_still = {id(unit.roots) for unit in saved.units}
-        now = {key: entry for key, entry in known.items() if key in there_still}
-        for unit, content in zip(changed, _encoded(changed), strict=True):
-            at = Roots(add(content), len(unit.roots))
-            now[id(unit.roots)] = _Known(unit, at)
-        sections = [now[id(unit.roots)].at for unit in saved.units]
-        header = encode(saved, sections, add)
-        self._own |= {part, name}
-        self.folder.write(part, chunks)
-        self._read_back(part, chunks)
-        self._sizes[part] = size
-        self.folder.write(name, [header], check)
-        self._read_back(name, [header])
-        used = {part, *(at.section.file for at in sections)}  # gifts are in part
-        there = self.folder.sizes()
-        for needed in sorted(used):
-            if there.get(needed) != self._sizes[needed]:
-                raise CheckpointError(
-                    f"expected {self.folder.label(needed)} to stay while a checkpoint "
-                    "was written; somebody else has deleted or changed it"
-                )
-        self._known = now
-        self._parts[name] = used
+        name = f"checkpoint-{self._number:06}" + (f"-{tag}" if tag else "") + ".dpbb"
+        there = set(self.folder.names())
+        self.names = [one for one in self.names if one in there]
+        chunks = to_chunks(saved, _encoded(saved.units))
+        n_bytes = self.folder.write(name, chunks, check)
+        try:
+            self._read_back(name, chunks)
+        except CheckpointError:
+            with suppress(CheckpointError):
+                self.folder.delete(name)
+            raise
+        self.names.insert(0, name)
         if check is not None:
             check()
-        self._clean()
-        return Written(name, size + len(header), lost)
+        for old in self.names[self.keep :]:
+            self.folder.delete(old)
+        del self.names[self.keep :]
+        return Written(name, n_bytes)
 
     def _read_back(self, name: str, chunks: list[bytes]) -> None:
         """Raise CheckpointError unless a file holds what was written."""
@@ -217,47 +163,22 @@ class CheckpointFolder:
                 f"host {self.folder.host}, got something else"
             )
 
-    def _usable(self, saved: Checkpoint) -> dict[int, _Known]:
-        """Units whose sections can be used again: in parts that are well used."""
-        live: dict[str, int] = {}
-        for unit in saved.units:
-            entry = self._known.get(id(unit.roots))
-            if entry is not None:
-                at = entry.at.section
-                live[at.file] = live.get(at.file, 0) + at.length
-        return {
-            key: entry
-            for key, entry in self._known.items()
-            if (file := entry.at.section.file) in self._sizes
-            and live.get(file, 0) >= LEAST_SHARE * self._sizes[file]
-        }
-
-    def _clean(self) -> None:
-        """Delete own old checkpoints, then own parts that no kept one uses."""
-        for name in self.names[self.keep :]:
-            del self._parts[name]
-        needed = set(self._parts).union(*self._parts.values())
-        for name in self._own.intersection(self.folder.names()) - needed:
-            self.folder.delete(name)
-        self._own &= needed
-        self._sizes = {n: size for n, size in self._sizes.items() if n in needed}
-
-    def _is_of(self, names: list[str], run_id: RunId) -> bool:
+    def _is_of(self, run_id: RunId) -> bool:
         """Whether checkpoints are of the run, or of one that goes on from the same."""
-        for name in names:
+        for name in self.names:
             try:
-                found = _read_header(self.folder, name).run_id
+                found = _run_of(self.folder, name)
             except CheckpointError:
                 continue  # a damaged one says nothing; the one before does
             return found.partition(RESUMED)[0] == run_id.partition(RESUMED)[0]
         return False
 
-    def _parts_of(self, name: str) -> set[str]:
-        """Parts that a checkpoint uses; none if it is damaged."""
-        try:
-            return _read_header(self.folder, name).files
-        except CheckpointError:
-            return set()
+
+def _run_of(folder: Folder, name: str) -> str:
+    """Return the name of the run that a checkpoint is of."""
+    label = folder.label(name)
+    length = header_length(folder.read(name, 0, MAX_LINE), label)
+    return decode_header(folder.read(name, 0, length), label).run_id
 
 
 def _encoded(units: Sequence[SavedUnit]) -> list[bytes]:
@@ -360,29 +281,11 @@ def _first_whole(
 
 
 def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint:
-    label = folder.label(name)
-    if not HEADER.fullmatch(name):
-        return from_bytes(folder.read(name), label, problem)
-
-    def read(section: Section, what: str) -> bytes:
-        if not PART.fullmatch(section.file):
-            raise CheckpointError(f"{what}: expected a part, got {section.file!r}")
-        end = section.offset + section.length
-        return folder.read(section.file, section.offset, end) if section.length else b""
-
-    return decode(_read_header(folder, name), read, label, problem)
-
-
-def _read_header(folder: Folder, name: str) -> Header:
-    label = folder.label(name)
-    content = folder.read(name)
-    if len(content) > header_length(content[:MAX_LINE], label):
-        raise CheckpointError(f"{label}: expected a header and nothing after it")
-    return decode_header(content, label)
+    return from_bytes(folder.read(name), folder.label(name), problem)
 
 
 def _number(name: str) -> int:
-    found = HEADER.fullmatch(name) or PART.fullmatch(name)
+    found = HEADER.fullmatch(name)
     return int(found[1]) if found else 0
 
 

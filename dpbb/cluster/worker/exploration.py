@@ -145,12 +145,6 @@ class Exploration:
         Joules of the device so far; None if it does not say.
     explorers
         CPU threads that the seat is to explore with; None: all of its own, always.
-
-    Attributes
-    ----------
-    next
-        After ``run``: the lease that came with the answer to the last report, if one
-        did. It is the seat's already: explore it, or it is lost.
     """
 
     def __init__(
@@ -192,7 +186,6 @@ class Exploration:
         if spec.time_limit_s is not None:
             self._until = clock() + spec.time_limit_s
         self._most_s = FIRST_SLICE_S
-        self.next: Lease | None = None
 
     def run(self) -> bool:
         """Explore until the unit is finished, taken away, or the seat closes.
@@ -394,7 +387,6 @@ class Exploration:
             ),
             age_s=age_s,
         )
-        self.next = order.next
         self._full_since = self._clock()
         self._full_share = jittered(1.0)
         if len(remaining) >= TIMED_ROOTS:

@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -38,29 +37,13 @@ def seat_kinds(environ: Mapping[str, str]) -> tuple[str, ...]:
     return kinds or SEAT_KINDS
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerPlan:
-    """Worker processes on this host, and what each one's environment is given.
-
-    Parameters
-    ----------
-    gpus
-        One entry of CUDA_VISIBLE_DEVICES for each; empty: they use the cores.
-    environs
-        Additions to the environment, one for each process.
-    """
-
-    gpus: list[str]
-    environs: list[dict[str, str]]
-
-
 def plan_workers(
     workers: int | None,
     engine: str,
     problem: Problem[Any] | None = None,
     tree: TreeOptions | None = None,
-) -> WorkerPlan:
-    """Plan the worker processes of a run on this host: one for each GPU, if any.
+) -> list[dict[str, str]]:
+    """Return what is added to the environment of each worker process of this host.
 
     ``workers``: how many; None: one for each GPU that the run can use, or one without
     any.
@@ -79,10 +62,10 @@ def plan_workers(
         gpus = gpus[:workers]
     if gpus:
         kinds = "gpu" if engine == "gpu" else "gpu,cpu"
-        return WorkerPlan(gpus, [{VISIBLE: gpu, SEATS: kinds} for gpu in gpus])
+        return [{VISIBLE: gpu, SEATS: kinds} for gpu in gpus]
     # auto: what cannot be counted from here may be found there
     kinds = "" if engine in (AUTO, *GPU_ENGINES) else "cpu"
-    return WorkerPlan([], [{SEATS: kinds} for _ in range(workers or 1)])
+    return [{SEATS: kinds} for _ in range(workers or 1)]
 
 
 def gpus_for(

@@ -18,13 +18,20 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from dpbb.cluster.worker.exploration import SeatClosedError
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.cluster.worker.link import WorkerLink
+from dpbb.coordination.messages import RunSpec
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 from dpbb.options import Heuristics
-from dpbb.problem import ImprovesSchedules, Incumbent, StartSearch, proving_bound
+from dpbb.problem import (
+    ImprovesSchedules,
+    Incumbent,
+    StartSearch,
+    proving_bound,
+    whole_of,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -46,31 +53,59 @@ NICENESS = 5
 
 
 GONE = (ClusterError, InvariantError, SeatClosedError, StaleLeaseError)
-"""What a ``Channel`` raises when the run is over, or the way to it is closed."""
+"""What is raised when the run is over, or the way to it is closed."""
 
 
-class Channel(Protocol):
-    """The way from a worker's heuristics to the run."""
+class Channel:
+    """The way from a worker's heuristics to a run.
+
+    ``spec_of``: returns the run, fetched by a link if it is not known yet.
+    """
+
+    def __init__(
+        self, link: WorkerLink, address: str, spec_of: Callable[[WorkerLink], RunSpec]
+    ) -> None:
+        self._link, self._address, self._spec_of = link, address, spec_of
 
     def spec(self) -> RunSpec:
-        """Return the run; blocks. One of ``GONE`` when there is none."""
+        """Return the run."""
+        return self._spec_of(self._link)
 
     def offer(self, incumbent: Incumbent) -> None:
-        """Offer a schedule; blocks. Raises as ``spec``."""
+        """Offer a schedule."""
+        jobs = whole_of(self.spec().problem, incumbent.permutation.tolist())
+        source = f"{incumbent.source}, {self._address}"
+        self._call("dpbb_offer", permutation=jobs, source=source)
 
     def note(self, text: str) -> None:
-        """Tell whoever watches the run; blocks. Raises as ``spec``."""
+        """Tell whoever watches the run."""
+        text = f"{text} (worker {self._address})"
+        self._call("dpbb_note", kind="heuristics", text=text)
+
+    def _call(self, op: str, **message: Any) -> None:
+        self._link.call(op, run_id=self._link.run_id, **message)
 
 
 class RunHeuristics:
     """The threads of one run on one worker.
 
-    ``name``: what the worker is called: its seeds differ from those of others.
+    Parameters
+    ----------
+    channel
+        The way to the run; in its methods, which block, one of ``GONE`` may be raised.
+    name
+        What the worker is called: its seeds differ from those of others.
+
+    Attributes
+    ----------
+    explorers
+        Threads that a CPU seat explores with; None: all of its own.
     """
 
     def __init__(
         self, channel: Channel, name: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        self.explorers: int | None = None
         self._channel = channel
         self._clock = clock
         self._began = clock()
@@ -194,67 +229,3 @@ class RunHeuristics:
             self._best = incumbent
             self._changed.notify_all()
         self._channel.offer(incumbent)
-
-
-class WorkerHeuristics:
-    """The heuristics of a worker, run by run."""
-
-    def __init__(self, name: str, channel_to: Callable[[RunId], Channel]) -> None:
-        self._name = name
-        self._channel_to = channel_to
-        self._lock = threading.Lock()
-        self._runs: dict[RunId, RunHeuristics] = {}
-        self._explorers: dict[RunId, int | None] = {}
-
-    def order(
-        self,
-        run_id: RunId,
-        threads: int,
-        explorers: int | None,
-        incumbent: Incumbent | None,
-    ) -> None:
-        """Do from now on what the scheduler says; returns at once.
-
-        Parameters
-        ----------
-        threads
-            That improve schedules.
-        explorers
-            That a CPU seat explores with; None: all of its own.
-        """
-        with self._lock:
-            self._explorers[run_id] = explorers
-            run = self._runs.get(run_id)
-            if run is None:
-                if not threads:
-                    return
-                run = RunHeuristics(self._channel_to(run_id), f"{self._name}/{run_id}")
-                self._runs[run_id] = run
-        run.resize(threads)
-        if incumbent is not None:
-            run.know(incumbent)
-
-    def forget(self, run_id: RunId) -> None:
-        """End the threads of a run that is over."""
-        with self._lock:
-            self._explorers.pop(run_id, None)
-            run = self._runs.pop(run_id, None)
-        if run is not None:
-            run.resize(0)
-
-    def close(self) -> None:
-        """End all threads: the worker leaves."""
-        with self._lock:
-            run_ids = list(self._runs)
-        for run_id in run_ids:
-            self.forget(run_id)
-
-    def of(self, run_id: RunId) -> RunHeuristics | None:
-        """Return those of a run, if there are any."""
-        with self._lock:
-            return self._runs.get(run_id)
-
-    def explorers(self, run_id: RunId) -> int | None:
-        """How many threads a CPU seat is to explore with; None: all of its own."""
-        with self._lock:
-            return self._explorers.get(run_id)

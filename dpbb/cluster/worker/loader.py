@@ -1,14 +1,24 @@
-"""The worker plugin as it travels: harmless on a worker that has no dpbb.
+"""What the scheduler sends to a worker: the plugin, and a task for each unit.
+
+The plugin is harmless on a worker that has no dpbb.
 
 Dask hands a scheduler's worker plugins to every worker that joins, and a plugin that
 cannot be unpickled keeps the worker from joining at all. So what travels is a small
 plugin pickled by value, which loads the real one, or tells the scheduler why not.
+
+A task carries ids, not intervals, and leases its unit when it starts: one that is run
+again by Dask, or comes late, leases nothing. It returns next to nothing, as a result
+that is held lives on a worker and would be computed again when that worker dies.
 """
 
 from typing import Any
 
 import cloudpickle
+from distributed import get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
+
+from dpbb.coordination.messages import RunId, SeatId, UnitId
+from dpbb.errors import ClusterError
 
 
 def worker_plugin_bytes() -> bytes:
@@ -43,3 +53,15 @@ def worker_plugin_bytes() -> bytes:
                 await self.plugin.teardown(worker)
 
     return cloudpickle.dumps(DpbbLoader())
+
+
+def explore(run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:
+    """Lease the unit and explore it on a seat of this worker."""
+    worker = get_worker()
+    plugin = worker.extensions.get("dpbb")
+    if plugin is None or seat not in plugin.seats:
+        raise ClusterError(
+            f"expected seat {seat} on worker {worker.address}, which has announced "
+            f"{sorted(plugin.seats) if plugin else 'none'}; restart the worker"
+        )
+    plugin.explore(run_id, unit, attempt, seat)

@@ -30,12 +30,11 @@ from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.versions import versions
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
 from dpbb.cluster.worker.gpus import seat_kinds
-from dpbb.cluster.worker.heuristics import WorkerHeuristics
+from dpbb.cluster.worker.heuristics import Channel, RunHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.messages import (
     GiftWanted,
-    Lease,
     LeaseId,
     RunId,
     RunSpec,
@@ -48,7 +47,7 @@ from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 from dpbb.kernels.cores import physical_cores
-from dpbb.problem import Incumbent, whole_of
+from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -66,6 +65,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         self._specs: dict[RunId, RunSpec] = {}
         self._specs_lock = threading.Lock()
         self._links: dict[SeatId, WorkerLink] = {}
+        self._heuristics: dict[RunId, RunHeuristics] = {}
 
     async def setup(self, worker: Worker) -> None:
         """Announce the seats; a refusal is logged and leaves the worker idle."""
@@ -74,9 +74,6 @@ class DpbbWorkerPlugin(WorkerPlugin):
         worker.stream_handlers[HINT] = self.hint
         worker.stream_handlers[FORGET] = self.forget
         worker.stream_handlers[IMPROVE] = self.improve
-        self.heuristics = WorkerHeuristics(
-            worker.address, lambda run_id: _RunChannel(self, run_id)
-        )
         for device in await _devices(worker):
             seat = SeatId(f"{worker.address}/{device.kind}{device.index}")
             self.seats[seat] = SeatSessions(device)
@@ -108,7 +105,8 @@ class DpbbWorkerPlugin(WorkerPlugin):
         for op in (HINT, IMPROVE, FORGET):
             worker.stream_handlers[op] = _ignore
         worker.metrics.pop(NAME, None)
-        self.heuristics.close()
+        for run in self._heuristics.values():
+            run.resize(0)
         for link in list(self._links.values()):
             link.control.wake()  # it sees that the worker leaves when its slice ends
         deadline = time.monotonic() + timeout("last-report")
@@ -155,14 +153,25 @@ class DpbbWorkerPlugin(WorkerPlugin):
             if value is not None and permutation is not None:
                 jobs = np.frombuffer(permutation, "<u2").astype(np.intp)
                 known = Incumbent(value, jobs, "start")
-            self.heuristics.order(run_id, threads, explorers, known)
+            run = self._heuristics.get(run_id)
+            if run is None:
+                link = WorkerLink(self.worker, run_id, SeatId(""))
+                channel = Channel(link, self.worker.address, self._spec_of)
+                run = RunHeuristics(channel, f"{self.worker.address}/{run_id}")
+                self._heuristics[run_id] = run
+            run.explorers = explorers
+            run.resize(threads)
+            if known is not None:
+                run.know(known)
         except Exception:
             logger.exception("no heuristics for run %s", run_id)
 
     def forget(self, run_id: RunId, **_: Any) -> None:
         """Free what is kept of a run that is over."""
         try:
-            self.heuristics.forget(run_id)
+            run = self._heuristics.pop(run_id, None)
+            if run is not None:
+                run.resize(0)
             self.hint(run_id, report=True)  # who still explores learns it at once
             self._specs.pop(run_id, None)
             for sessions in self.seats.values():
@@ -173,68 +182,41 @@ class DpbbWorkerPlugin(WorkerPlugin):
     # -- in the task's thread ------------------------------------------------------
 
     def explore(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:
-        """Explore a unit on a seat, and those that are handed over after it.
-
-        A stale assignment is nothing to do.
-        """
+        """Explore a unit on a seat; a stale assignment is nothing to do."""
         sessions = self.seats[seat]
         link = WorkerLink(self.worker, run_id, seat)
         with sessions.lock:
             self._links[seat] = link
             try:
-                spec = self.spec_of(run_id, link)
-                lease: Lease | None = link.lease(unit, attempt)
-                while lease is not None:
-                    with sessions.session(spec, lease.ub) as slot:
-                        exploration = Exploration(
-                            spec,
-                            lease,
-                            slot.session,
-                            link,
-                            energy=sessions.energy,
-                            explorers=partial(self.heuristics.explorers, run_id),
-                        )
-                        slot.reusable = exploration.run()
-                    lease = exploration.next
+                spec = self._spec_of(link)
+                lease = link.lease(unit, attempt)
+                with sessions.session(spec, lease.ub) as slot:
+                    slot.reusable = Exploration(
+                        spec,
+                        lease,
+                        slot.session,
+                        link,
+                        energy=sessions.energy,
+                        explorers=partial(self._explorers, run_id),
+                    ).run()
             except (StaleLeaseError, SeatClosedError) as reason:
                 logger.debug("unit %s of run %s: %s", unit, run_id, reason)
             finally:
                 del self._links[seat]
 
-    def spec_of(self, run_id: RunId, link: WorkerLink) -> RunSpec:
-        """Return a run, fetched if it is not known here; blocks."""
+    def _spec_of(self, link: WorkerLink) -> RunSpec:
+        """Return the run of a link, fetched if it is not known here; blocks."""
+        run_id = link.run_id
         with self._specs_lock:
-            if run_id not in self._specs:
-                self._specs[run_id] = pickle.loads(link.spec())
-            return self._specs[run_id]
-
-
-class _RunChannel:
-    """See ``dpbb.cluster.worker.heuristics.Channel``."""
-
-    def __init__(self, plugin: DpbbWorkerPlugin, run_id: RunId) -> None:
-        self._plugin = plugin
-        self._link = WorkerLink(plugin.worker, run_id, SeatId(""))
-
-    def spec(self) -> RunSpec:
-        run_id = self._link.run_id
-        spec = self._plugin.spec_of(run_id, self._link)
-        if self._plugin.heuristics.of(run_id) is None:  # it is over meanwhile
-            self._plugin.forget(run_id)
+            spec = self._specs.get(run_id)
+            if spec is None:
+                spec = self._specs[run_id] = pickle.loads(link.spec())
         return spec
 
-    def offer(self, incumbent: Incumbent) -> None:
-        address = self._plugin.worker.address
-        jobs = whole_of(self.spec().problem, incumbent.permutation.tolist())
-        source = f"{incumbent.source}, {address}"
-        self._call("dpbb_offer", permutation=jobs, source=source)
-
-    def note(self, text: str) -> None:
-        text = f"{text} (worker {self._plugin.worker.address})"
-        self._call("dpbb_note", kind="heuristics", text=text)
-
-    def _call(self, op: str, **message: Any) -> None:
-        self._link.call(op, run_id=self._link.run_id, **message)
+    def _explorers(self, run_id: RunId) -> int | None:
+        """How many threads a CPU seat is to explore with; None: all of its own."""
+        run = self._heuristics.get(run_id)
+        return None if run is None else run.explorers
 
 
 def _ignore(**_: Any) -> None:

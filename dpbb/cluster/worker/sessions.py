@@ -15,9 +15,6 @@ from dpbb.engines.nvml import EnergyMeter
 from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 from dpbb.errors import EngineUnavailable
 
-AUTO_ENGINES = ENGINES_OF_KIND
-"""What ``auto`` means on a device of this kind, the fastest first."""
-
 
 @dataclass(slots=True)
 class Slot:
@@ -101,7 +98,7 @@ class SeatSessions:
         if spec.engine != AUTO:
             return choose_engine(spec.engine, spec.problem, spec.tree)[0]
         reasons = []
-        for name in AUTO_ENGINES[self.device.kind]:
+        for name in ENGINES_OF_KIND[self.device.kind]:
             try:
                 return choose_engine(name, spec.problem, spec.tree)[0]
             except EngineUnavailable as error:

@@ -7,11 +7,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from dpbb.cluster.scheduler.handover import PARK_S
+from dpbb.cluster.rpc import FORGET, HINT, IMPROVE
+from dpbb.cluster.scheduler.heuristics import Part
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.messages import Order
 from dpbb.coordination.wire import decode, decode_report, encode
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import StaleLeaseError
@@ -63,9 +64,7 @@ class FakeShell:
     hints: list = field(default_factory=list)
     forgotten: list = field(default_factory=list)
     changes: list = field(default_factory=list)
-    gifts: list = field(default_factory=list)  # wanted, hint by hint
     full: list = field(default_factory=list)  # wanted, hint by hint
-    answers: list = field(default_factory=list)  # that were held back
     parts: list = field(default_factory=list)  # in the heuristics
 
     def submit(self, run_id, assignment, worker):
@@ -77,19 +76,18 @@ class FakeShell:
         self.futures.pop((run_id, assignment.unit, assignment.attempt), None)
         self.released.append(assignment)
 
-    def answer(self, run_id, lease, order):
-        self.answers.append((lease, order))
-
-    def hint(self, worker, run_id, seat, ub, gift=None, *, full=False):
-        self.hints.append((worker, seat, ub))
-        self.gifts.append(gift)
-        self.full.append(full)
-
-    def improve(self, worker, run_id, part, value, permutation):
-        self.parts.append((worker, part, value, permutation))
-
-    def forget(self, worker, run_id):
-        self.forgotten.append((worker, run_id))
+    def send(self, worker, op, run_id, **message):
+        if op == HINT:
+            self.hints.append((worker, message.get("seat"), message.get("ub")))
+            self.full.append(message.get("full", False))
+        elif op == IMPROVE:
+            part = Part(message["threads"], message["explorers"])
+            jobs = message.get("permutation")
+            known = None if jobs is None else tuple(np.frombuffer(jobs, "<u2").tolist())
+            self.parts.append((worker, part, message["value"], known))
+        else:
+            assert op == FORGET
+            self.forgotten.append((worker, run_id))
 
     def changed(self, run_id):
         self.changes.append(run_id)
@@ -127,19 +125,9 @@ class FakeLink:
             basis = run.coordinator.basis(report.lease)
             checked = check_report(basis, report)
         order = self._hub.on_report(self._run_id, report, checked)
-        if order.kind is OrderKind.WAIT:
-            order = self._wait(report.lease)
         order = decode(Order, encode(order))
         self.orders.append(order)
         return order
-
-    def _wait(self, lease):
-        """Wait for the answer to a last report, as long as it takes."""
-        answers = self._hub._shell.answers
-        if lease not in dict(answers):
-            self._clock.now += 2 * PARK_S
-            self._hub.tick()
-        return dict(answers)[lease]
 
 
 class World:
@@ -170,15 +158,11 @@ class World:
         except StaleLeaseError:
             lease = None
         all_optima = spec.options.all_optima
-        while lease is not None:
+        if lease is not None:
             session = ReferenceEngine().open(
                 spec.problem, spec.tree, None, ub=lease.ub, all_optima=all_optima
             )
-            exploration = Exploration(
-                spec, lease, session, link, self.clock, self.energy
-            )
-            exploration.run()
-            lease = exploration.next
+            Exploration(spec, lease, session, link, self.clock, self.energy).run()
         self.hub.ended(spec.run_id, assignment, None)
         return link
 

@@ -242,7 +242,7 @@ def swapped(values):
 DAMAGES = {
     "empty": lambda content: b"",
     "not a checkpoint": lambda content: b"PK\x03\x04" + content,
-    "future schema": lambda content: content.replace(b" 5 ", b" 6 ", 1),
+    "future schema": lambda content: content.replace(b" 6 ", b" 7 ", 1),
     "length": lambda content: content.replace(b"\n", b"x\n", 1),
     **{f"cut at {x}": lambda c, x=x: c[: int(len(c) * x)] for x in (0.01, 0.3, 0.9)},
     "last byte lost": lambda content: content[:-1],
@@ -259,12 +259,12 @@ DAMAGES = {
     "optima dropped": change("n_optima", to=lambda _: -1),
     "unit dropped": change("units", to=lambda units: units[1:]),
     "unit twice": change("units", to=lambda units: units + units[:1]),
-    "unit's checksum": change("units", 0, "roots", 0, 3, to=lambda _: "0" * 32),
-    "unit's length": change("units", 0, "roots", 0, 2, to=lambda v: v - 2),
+    "unit's checksum": change("units", 0, "roots", 0, 2, to=lambda _: "0" * 32),
+    "unit's length": change("units", 0, "roots", 0, 1, to=lambda v: v - 2),
     "unit's roots": change("units", 0, "roots", 1, to=lambda v: v + 1),
-    "unit elsewhere": change("units", 0, "roots", 0, 0, to=lambda _: "../part-1"),
+    "unit elsewhere": change("units", 0, "roots", 0, 0, to=lambda v: v + 2**40),
     "totals missing": change("totals", to=lambda _: {}),
-    "journal's checksum": change("journal", 3, to=lambda _: "0" * 32),
+    "journal's checksum": change("journal", 2, to=lambda _: "0" * 32),
 }
 
 

@@ -71,7 +71,7 @@ def same(one, other):
         LEASE,
         Order(OrderKind.DONATE, 7),
         Order(OrderKind.STOP, 7, 12, 2.5, 80.0),
-        Order(OrderKind.DROP, 77, next=LEASE),
+        Order(OrderKind.DROP, 77),
     ],
 )
 def test_what_is_sent_comes_out_as_it_went_in(sent):

@@ -15,7 +15,6 @@ from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import (
-    Assignment,
     FullReport,
     Lease,
     Order,
@@ -71,11 +70,8 @@ def seat_of(name):
     return Seat(SeatId(name), f"worker-{name}", Device(kind, name), "reference")
 
 
-def deliver(coordinator, message, now, *, follows=False):
-    """Do what the shell does with a report's message; return the order.
-
-    With ``follows`` the shell gives a seat that is done its next unit at once.
-    """
+def deliver(coordinator, message, now):
+    """Do what the shell does with a report's message; return the order."""
     report = decode_report(message)
     order = coordinator.admit(report.lease, report.seq)
     checked = None
@@ -85,12 +81,9 @@ def deliver(coordinator, message, now, *, follows=False):
         except InvariantError as error:
             coordinator.fail(str(error), now)
             raise
-    lease = coordinator.book.leases.get(report.lease)
     answer = coordinator.on_report(report, checked, now)
     if order is not None:  # the UB may have fallen
-        assert (order.kind, order.next) == (answer.kind, answer.next)
-    if follows and lease is not None and order is None and report.ends_unit:
-        answer = coordinator.follow(lease.id, lease.seat.id, now) or answer
+        assert order.kind is answer.kind
     return decode(Order, encode(answer))
 
 
@@ -207,13 +200,11 @@ class Task:
 class World:
     """A coordinator and the tasks of its seats."""
 
-    def __init__(self, spec, seats=(), *, now=100.0, saved=None, follows=False):
+    def __init__(self, spec, seats=(), *, now=100.0, saved=None):
         self.spec = spec
-        self.follows = follows
         self.now = now
         self.coordinator = Coordinator(spec, now=self.now, saved=saved)
         self.tasks = {}
-        self.following = {}  # what a task has been given without knowing it
         self.mail = []  # every message ever sent
         for name in seats:
             self.coordinator.add_seat(seat_of(name), self.now)
@@ -243,29 +234,16 @@ class World:
         self.mail.append(message)
         task.answered(self.deliver(message))
         if task.over:
-            self.go_on(seat, task.order.next)
+            self.ended(seat, self.tasks.pop(seat))
         return task.order
 
     def deliver(self, message):
-        """Deliver a report, and note what comes with the answer, as a shell does."""
-        order = deliver(self.coordinator, message, self.now, follows=self.follows)
-        if order.next is not None:
-            seat = self.coordinator.book.leases[order.next.id].seat.id
-            self.following[seat] = Assignment(order.next.unit, order.next.attempt, seat)
-        return order
-
-    def go_on(self, seat, lease):
-        """Let a task go on with the lease that came with its last answer, if any."""
-        task = self.tasks.pop(seat)
-        if lease is None:
-            self.ended(seat, task)
-            return
-        self.tasks[seat] = Task(self.spec, self.following.pop(seat))
-        self.tasks[seat].start(lease)
+        """Deliver a report; return the order."""
+        return deliver(self.coordinator, message, self.now)
 
     def ended(self, seat, task):
-        """Note that a task is over, whatever it was at when it was last heard of."""
-        at = self.following.pop(seat, task.assignment)
+        """Note that a task is over."""
+        at = task.assignment
         self.coordinator.unassign(at.unit, at.attempt, self.now)
         return at
 

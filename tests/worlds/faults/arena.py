@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, LocalCluster, Nanny, Worker
 from distributed.core import Status
 
+from dpbb.cluster.rpc import HINT
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -95,7 +97,7 @@ class Network:
         for name in OPERATIONS:
             scheduler.handlers[name] = self._between(scheduler.handlers[name])
         plugin = scheduler.extensions["dpbb"]
-        plugin.hint = self._hints(plugin.hint)
+        plugin.send = self._hints(plugin.send)
 
     def set(self, weather: Weather | None, seed: int = 0) -> None:
         """Change the weather."""
@@ -162,10 +164,10 @@ class Network:
         await asyncio.sleep(self._rng.uniform(0, weather.latest_s))
 
     def _hints(self, hint: Callable[..., None]) -> Callable[..., None]:
-        def hand_on(*args: Any, **kwargs: Any) -> None:
+        def hand_on(worker: str, op: str, *args: Any, **kwargs: Any) -> None:
             weather = self.weather
-            if weather is None or not self._happens(weather.hint_lost):
-                hint(*args, **kwargs)
+            if weather is None or op != HINT or not self._happens(weather.hint_lost):
+                hint(worker, op, *args, **kwargs)
 
         return hand_on
 

@@ -9,16 +9,13 @@ with what had been explored by then.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import random
 import signal
 import tempfile
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -26,16 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.engines.registry import REPLACEMENTS
 from dpbb.errors import OptionError
 from dpbb.options.table import EngineName
 from tests.processes import DaskProcesses
-from tests.worlds.loss.frontier import VARIABLE, FrontierEngine
 from tests.worlds.loss.timeline import losses, newest, read_folder
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
 
 TREES = {"cpu": ("ta056", 3679), "gpu": ("VFR30_20_10", 2805)}
 """Instance and cutoff; a run that is over before it is killed is an error."""
@@ -49,24 +43,11 @@ START_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A run: so many seats of a kind, and seconds between checkpoints.
-
-    ``roots``: seats pretend, and have so many open roots each (``frontier.py``).
-    """
+    """A run: so many seats of a kind, and seconds between checkpoints."""
 
     kind: str
     seats: int
     interval_s: float
-    roots: int | None = None
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """What its processes are told by their environment."""
-        environ = {"DPBB_SEATS": self.kind}
-        if self.roots is not None:
-            found = f"{FrontierEngine.__module__}:{FrontierEngine.__name__}"
-            environ |= {REPLACEMENTS: f"cpu={found}", VARIABLE: str(self.roots)}
-        return environ
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +98,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpus", type=int, nargs="*", default=[], help="GPU seats, such as 1 2"
     )
     parser.add_argument(
-        "--devices",
-        nargs="+",
-        default=[],
-        metavar="GPU",
-        help="as in CUDA_VISIBLE_DEVICES: runs on GPUs go side by side as far as these "
-        "are enough (as many as the largest run has seats, from 0)",
-    )
-    parser.add_argument(
-        "--frontier",
-        type=int,
-        metavar="ROOTS",
-        help="CPU seats pretend: they have so many open roots each, such as 10000000",
-    )
-    parser.add_argument(
         "--intervals",
         type=float,
         nargs="+",
@@ -147,9 +114,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="kills of every case"
     )
-    parser.add_argument(
-        "--side-by-side", type=int, default=1, metavar="N", help="CPU runs at a time"
-    )
     parser.add_argument("--seed", type=int, default=1, help="draws the moments")
     parser.add_argument("--data", metavar="FOLDER", help="VRF files, for GPUs")
     parser.add_argument("--json", type=Path, help="file of all rows")
@@ -157,65 +121,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run all cases; returns 1 if one has lost more than its interval and 2 s."""
-    roots = [] if args.frontier is None else [args.frontier]
-    if min([*args.seats, *args.gpus, *roots, args.repeat, args.side_by_side]) < 1:
-        raise OptionError(
-            "--seats, --gpus, --frontier, --repeat, --side-by-side: expected >= 1"
-        )
-    most = max(args.gpus, default=0)
-    devices = Devices(args.devices or [str(n) for n in range(most)])
-    if len(devices.free) < most:
-        raise OptionError(f"--devices: expected {most} or more, got {args.devices}")
-    cpu, gpu = (
-        [Case(*case) for case in product([kind], seats, args.intervals, [roots])]
-        * args.repeat
-        for kind, seats, roots in (
-            ("cpu", args.seats, args.frontier),
-            ("gpu", args.gpus, None),
-        )
-    )
+    if min([*args.seats, *args.gpus, args.repeat]) < 1:
+        raise OptionError("--seats, --gpus, --repeat: expected >= 1")
+    kinds = [*product(["cpu"], args.seats), *product(["gpu"], args.gpus)]
+    cases = [Case(*kind, interval) for kind in kinds for interval in args.intervals]
     rng = random.Random(args.seed)  # noqa: S311 - no secret
     rows = []
     print(
         " seats interval | written   worst    mean promised | killed at    lost  "
         "by nodes | explored     saved | took      bytes      roots"
     )
-
-    def one(case: Case, share: float) -> tuple[Case, Loss]:
-        with devices.taken(case.seats if case.kind == "gpu" else 0) as its_own:
-            found = killed(case, share, args.periods, args.data, its_own)
+    for case in cases * args.repeat:
+        found = killed(case, rng.random(), args.periods, args.data)
         print(line(case, found), flush=True)
-        return case, found
-
-    for cases, at_a_time in ((cpu, args.side_by_side), (gpu, len(devices.free) or 1)):
-        shares = [rng.random() for _ in cases]
-        with ThreadPoolExecutor(at_a_time) as threads:
-            rows += list(threads.map(one, cases, shares))
+        rows.append((case, found))
     if args.json is not None:
         table = [asdict(case) | asdict(found) for case, found in rows]
         args.json.write_text(json.dumps(table, indent=1))
     return int(any(f.worst_s > case.interval_s + SLACK_S for case, f in rows))
-
-
-class Devices:
-    """GPUs that runs beside each other share out."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.free = list(names)
-        self._changed = threading.Condition()
-
-    @contextlib.contextmanager
-    def taken(self, count: int) -> Iterator[list[str]]:
-        """Wait until so many are free; they are taken until the end of the block."""
-        with self._changed:
-            self._changed.wait_for(lambda: len(self.free) >= count)
-            names = [self.free.pop(0) for _ in range(count)]
-        try:
-            yield names
-        finally:
-            with self._changed:
-                self.free += names
-                self._changed.notify_all()
 
 
 def line(case: Case, found: Loss) -> str:
@@ -230,17 +153,13 @@ def line(case: Case, found: Loss) -> str:
     )
 
 
-def killed(
-    case: Case, share: float, periods: float, data: str | None, devices: Sequence[str]
-) -> Loss:
+def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
     """Run a case, kill all of it, and see what is left.
 
     Parameters
     ----------
     share
         Of an interval, after ``periods`` of them: the moment of the kill.
-    devices
-        A GPU for every seat, if they are GPUs.
     """
     from distributed import Client
 
@@ -248,12 +167,12 @@ def killed(
     instance = dpbb.read_instance(name, data_dir=data)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
-        dask = DaskProcesses(environ=case.environ)
+        dask = DaskProcesses(environ={"DPBB_SEATS": case.kind})
         try:
             dask.start_scheduler()
             for n in range(case.seats):
                 if case.kind == "gpu":
-                    dask.environ["CUDA_VISIBLE_DEVICES"] = devices[n]
+                    dask.environ["CUDA_VISIBLE_DEVICES"] = str(n)
                 dask.add_worker()
             with Client(dask.address, timeout=60, set_as_default=False) as client:
                 client.wait_for_workers(case.seats, timeout=START_S)
@@ -298,14 +217,8 @@ def killed(
         last = newest(saved, killed_s)
         if last is None or shot.checkpoint is None:
             raise OptionError("--periods: expected enough for a checkpoint")
-        kept, since = last.nodes, 0.0
-        if case.roots is None:
-            kept = load_checkpoint(str(folder)).counters.nodes
-        else:
-            # seats that pretend are at a loss while they make their roots up; to check
-            # hundreds of millions of them would take minutes
-            since = there + case.interval_s - opened
-        worst_s, mean_s = losses(saved, killed_s, since)
+        kept = load_checkpoint(str(folder)).counters.nodes
+        worst_s, mean_s = losses(saved, killed_s)
         largest = max(saved, key=lambda one: one.n_bytes)
         return Loss(
             checkpoints=len(saved),
@@ -328,10 +241,7 @@ def _until_all_explore(submitted: Any, case: Case) -> float:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         seats = submitted.snapshot().seats
-        least = 0 if case.roots is None else case.roots // 2
-        if len(seats) == case.seats and all(
-            seat.decomposed > 0 and seat.open_roots > least for seat in seats
-        ):
+        if len(seats) == case.seats and all(seat.decomposed > 0 for seat in seats):
             return time.time()
         time.sleep(0.1)
     raise OptionError(f"expected {case.seats} {case.kind} seats to explore, got fewer")

@@ -24,7 +24,7 @@ class Saved:
     taken_s, durable_s
         When it was taken, and when its header was in the folder.
     nodes, n_roots, n_bytes
-        What it holds: decomposed nodes and leaves, open roots, and bytes of sections.
+        What it holds: decomposed nodes and leaves, open roots, and bytes.
     """
 
     covered_s: float
@@ -55,8 +55,7 @@ def read_folder(folder: Path, opened: float) -> list[Saved]:
                 durable_s=path.stat().st_ctime - opened,  # of its renaming
                 nodes=header.totals.nodes,
                 n_roots=sum(unit.roots.n_roots for unit in header.units),
-                n_bytes=path.stat().st_size
-                + sum(unit.roots.section.length for unit in header.units),
+                n_bytes=path.stat().st_size,
             )
         )
     return found
@@ -71,9 +70,7 @@ def newest(saved: Sequence[Saved], moment: float) -> Saved | None:
     )
 
 
-def losses(
-    saved: Sequence[Saved], until: float, since: float = 0.0
-) -> tuple[float, float]:
+def losses(saved: Sequence[Saved], until: float) -> tuple[float, float]:
     """Return what is lost at the worst instant, and on the mean of all instants.
 
     The loss grows with the time, and falls when a checkpoint is in the folder: to the
@@ -84,19 +81,15 @@ def losses(
     saved
         Checkpoints of a run.
     until
-        The last instant.
-    since
-        The first; that of the first checkpoint, if that is later.
+        The last instant; the first is that of the first checkpoint.
     """
     steps = sorted((one.durable_s, one.covered_s) for one in saved)
     steps = [step for step in steps if step[0] < until]
     if not steps:
         raise ValueError("expected a checkpoint before the end, got none")
     worst, area = 0.0, 0.0
-    first = max(since, steps[0][0])
+    first = steps[0][0]
     for (begin, covered), (end, _) in pairwise([*steps, (until, 0.0)]):
-        start = max(begin, first)
-        if start < end:
-            worst = max(worst, end - covered)
-            area += (end - start) * ((start + end) / 2 - covered)
+        worst = max(worst, end - covered)
+        area += (end - begin) * ((begin + end) / 2 - covered)
     return worst, area / (until - first)

@@ -27,17 +27,9 @@ from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from dpbb.cluster.scheduler.heuristics import Part
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.messages import (
-        Assignment,
-        GiftWanted,
-        LeaseId,
-        Order,
-        SeatId,
-    )
+    from dpbb.coordination.messages import Assignment
 
 INSTANCES = {50: "ta056", 100: "ta081"}  # 20 machines
 GIFT_ROOTS = 4096  # ``Order.max_roots``
@@ -53,8 +45,6 @@ class Costs:
         Loop, an RPC of a worker with an empty handler; and for each byte of its body.
     task_s
         Loop, a pinned future from its submission until it is forgotten.
-    hold_s
-        Loop, holding the answer of an RPC back until something happens.
     hint_s
         Loop, a message on a worker's stream.
     heartbeat_s
@@ -72,7 +62,6 @@ class Costs:
     rpc_s: float
     byte_s: float
     task_s: float
-    hold_s: float
     hint_s: float
     heartbeat_s: float
     full_s: float
@@ -104,39 +93,11 @@ class NoShell:
     def release(self, run_id: RunId, assignment: Assignment) -> None:
         """Nothing to release."""
 
-    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
-        """Nobody to tell."""
-
-    def hint(
-        self,
-        worker: str,
-        run_id: RunId,
-        seat: SeatId | None,
-        ub: int | None,
-        gift: GiftWanted | None = None,
-        *,
-        full: bool = False,
-    ) -> None:
-        """Nobody to tell."""
-
-    def improve(
-        self,
-        worker: str,
-        run_id: RunId,
-        part: Part,
-        value: int | None,
-        permutation: Sequence[int] | None,
-    ) -> None:
-        """Nobody to tell."""
-
-    def forget(self, worker: str, run_id: RunId) -> None:
+    def send(self, worker: str, op: str, run_id: RunId, **message: Any) -> None:
         """Nobody to tell."""
 
     def changed(self, run_id: RunId) -> None:
         """Nobody to wake."""
-
-    def write_last(self, run: OpenRun) -> None:
-        """Nothing to write."""
 
 
 def sample_roots(n_jobs: int, n_roots: int, seed: int = 0) -> WorkUnit:
@@ -346,14 +307,6 @@ async def _dask(repeat: int) -> dict[str, Any]:
                 scheduler.worker_send(worker, {**message, "report": False})
             await asyncio.sleep(0.1)
 
-        async def holds() -> None:
-            for _ in range(repeat):
-                answer = asyncio.get_running_loop().create_future()
-                waiting = asyncio.create_task(_wait_for(answer))
-                await asyncio.sleep(0)
-                answer.set_result(None)
-                await waiting
-
         async def heartbeats() -> None:
             await client.submit(_beat, repeat, pure=False)
 
@@ -365,15 +318,9 @@ async def _dask(repeat: int) -> dict[str, Any]:
             "rpc_s": rpc_s,
             "byte_s": max(0.0, rpc_big_s - rpc_s) / big,
             "task_s": await loop_s(tasks, repeat),
-            "hold_s": await loop_s(holds, repeat),
             "hint_s": await loop_s(hints, repeat),
             "heartbeat_s": await loop_s(heartbeats, repeat),
         }
-
-
-async def _wait_for(answer: asyncio.Future[None]) -> None:
-    """Do what an RPC does whose answer is held back."""
-    await asyncio.shield(answer)
 
 
 async def _beat(times: int) -> None:

@@ -73,7 +73,6 @@ class Tally:
     bytes: int = 0
     units: int = 0
     donations: int = 0
-    followed: int = 0  # units that came with the answer to a last report
     events: dict[str, int] = field(default_factory=dict)  # on the loop, by kind
     loop_by: dict[str, float] = field(default_factory=dict)
 

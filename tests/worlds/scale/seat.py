@@ -30,7 +30,6 @@ class SimulatedSeat:
         self.next: Assignment | None = None
         self.exploring_since: float | None = None
         self.idle_since = 0.0
-        self.parked_since: float | None = None  # its last report is not answered yet
         self.gain = 1.0
         self.turn = 0  # a planned event of an older turn is void
         self.has_worked = False
@@ -70,11 +69,8 @@ class SimulatedSeat:
         if message is None:
             self.end()
             return
-        self._take(decode(Lease, message))
-
-    def _take(self, lease: Lease) -> None:
         world = self.world
-        self.lease = lease
+        self.lease = lease = decode(Lease, message)
         self.seq = 0
         self.session.start()
         self.session.load(lease.roots)
@@ -214,30 +210,17 @@ class SimulatedSeat:
         self.waiting_since = world.now
         world.later(
             listing + (0.0 if gift is None else physics.donate_s),
-            lambda: world.report(self, report, self._answered),
+            lambda: world.report(report, self._answered),
         )
-
-    def answered(self, message: bytes) -> None:
-        """Take an answer that was held back."""
-        self._answered(decode(Order, message))
 
     def _answered(self, order: Order) -> None:
         world = self.world
-        waited_until = world.now
-        if self.parked_since is not None:
-            waited_until, self.parked_since = self.parked_since, None
-            world.tally.idle_s += world.now - waited_until
-        world.tally.reporting_s += waited_until - self.waiting_since
+        world.tally.reporting_s += world.now - self.waiting_since
         self.gain = max(self.gain, world.gain_of(order.ub))
         self.report_s = order.report_s or world.spec.options.report_interval_s
         self.full_s = order.full_s or world.spec.options.checkpoint_interval_s
         if order.kind is OrderKind.DROP:
-            if order.next is None:
-                self.end()
-            else:  # the task goes on
-                world.tally.followed += 1
-                self.began = world.now
-                self._take(order.next)
+            self.end()
             return
         if order.kind in (OrderKind.DRAIN, OrderKind.STOP):
             self._report(full=True, last=True)

@@ -12,21 +12,17 @@ cores (J. Gmys, INFORMS Journal on Computing, 2022; hal-03689608, abstract).
 
 from __future__ import annotations
 
-import statistics
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.coordination.format import Section, encode_roots
-from dpbb.coordination.ledger import LeaseBasis
-from dpbb.coordination.messages import LeaseId, RunId, RunSpec
-from dpbb.coordination.span_map import cells_of
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Candidate
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
@@ -59,7 +55,6 @@ class Case:
     seats: int
     name: str = "as measured"
     factor: float = 1.0
-    shuffled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +92,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--speed", type=float, default=5e9, help="nodes/s of a seat")
     parser.add_argument("--roots", type=int, default=16_384, help="open roots of one")
-    parser.add_argument("--trace", type=Path, default=TRACE, metavar="FILE")
     parser.add_argument("--repeat", type=int, default=20, help="of what is measured")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--no-variants",
         action="store_true",
-        help="do without doubled costs and the shuffled trace (at the most seats)",
-    )
-    parser.add_argument(
-        "--costs-only", action="store_true", help="simulate nothing: reports, state"
+        help="do without doubled costs (at the most seats)",
     )
     parser.add_argument("--processes", type=int, default=1, help="runs at a time")
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
@@ -117,53 +108,36 @@ def run(args: argparse.Namespace) -> int:
     for name in ("seats", "processes", "repeat", "roots"):
         if np.min(getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
-    reports = {n: report_costs(n, args.roots, args.repeat) for n in (50, 100)}
-    states = {n: state_costs(n, args.roots, max(args.seats)) for n in (50, 100)}
-    _print_costs(reports, states, args.roots, max(args.seats))
-    record: dict[str, Any] = {"reports": reports, "states": states}
-    if not args.costs_only:
-        costs = measured.measure(N_JOBS, args.roots, args.repeat)
-        print("ms on the loop: " + _in_ms(costs))
-        physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
-        simulate = partial(
-            simulate_case,
-            costs=costs,
-            physics=physics,
-            trace=args.trace,
-            seed=args.seed,
-        )
-        cases = [Case(seats) for seats in args.seats]
-        if not args.no_variants:
-            most = max(args.seats)
-            cases.append(Case(most, "costs doubled", factor=2.0))
-            cases.append(Case(most, "shuffled", shuffled=True))
-        print("in it: " + "; ".join(MODELLED))
-        print("not in it: " + "; ".join(LEFT_OUT))
-        print(
-            "seats  case             s     efficient    idle  starting  reporting"
-            "   stale    loop  threads  queue s   units  MB/s"
-        )
-        rows = []
-        with ProcessPoolExecutor(
-            args.processes, mp_context=get_context("spawn")
-        ) as pool:
-            begun = [
-                pool.submit(simulate, case, seconds=_ideal_s(case, args))
-                for case in cases
-            ]
-            for future in begun:
-                rows.append(future.result())
-                _print_row(rows[-1])
-                if rows[-1].efficiency < args.until:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    break
-        record |= {
+    costs = measured.measure(N_JOBS, args.roots, args.repeat)
+    print("ms on the loop: " + _in_ms(costs))
+    physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
+    simulate = partial(simulate_case, costs=costs, physics=physics, seed=args.seed)
+    cases = [Case(seats) for seats in args.seats]
+    if not args.no_variants:
+        cases.append(Case(max(args.seats), "costs doubled", factor=2.0))
+    print("in it: " + "; ".join(MODELLED))
+    print("not in it: " + "; ".join(LEFT_OUT))
+    print(
+        "seats  case             s     efficient    idle  starting  reporting"
+        "   stale    loop  threads  queue s   units  MB/s"
+    )
+    rows = []
+    with ProcessPoolExecutor(args.processes, mp_context=get_context("spawn")) as pool:
+        begun = [
+            pool.submit(simulate, case, seconds=_ideal_s(case, args)) for case in cases
+        ]
+        for future in begun:
+            rows.append(future.result())
+            _print_row(rows[-1])
+            if rows[-1].efficiency < args.until:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    if args.json is not None:
+        record = {
             "costs": asdict(costs),
             "physics": asdict(physics),
-            "trace": args.trace.name,
             "rows": [{**asdict(row), "efficiency": row.efficiency} for row in rows],
         }
-    if args.json is not None:
         args.json.write_text(json_text(record, indent=1))
     return 0
 
@@ -179,23 +153,12 @@ def _ideal_s(case: Case, args: argparse.Namespace) -> float:
 
 
 def simulate_case(
-    case: Case,
-    *,
-    costs: Costs,
-    physics: Physics,
-    seconds: float,
-    trace: Path = TRACE,
-    seed: int = 0,
+    case: Case, *, costs: Costs, physics: Physics, seconds: float, seed: int = 0
 ) -> Row:
     """Simulate one run, to its proof."""
     began = time.perf_counter()
-    recorded = load_tree(trace)
     tree = ReplayedTree(
-        recorded,
-        N_JOBS,
-        physics.speed * seconds * case.seats,
-        seed=seed,
-        shuffled=case.shuffled,
+        load_tree(TRACE), N_JOBS, physics.speed * seconds * case.seats, seed=seed
     )
     problem = FlowShopProblem(taillard_instance("ta056"))
     spec = RunSpec(RunId("simulated"), problem, TreeOptions(), engine="gpu")
@@ -227,71 +190,7 @@ def _drops(problem: FlowShopProblem, seconds: float, seed: int) -> list[Drop]:
     ]
 
 
-# -- costs ----------------------------------------------------------------------
-
-
-def report_costs(n_jobs: int, n_roots: int, repeat: int) -> dict[str, float]:
-    """Least and median milliseconds of a full report, and its bytes."""
-    times = measured.time_full_reports(n_jobs, n_roots, repeat)
-    parts = {"encode": times.encode, "thread": times.thread, "loop": times.loop}
-    costs = {"bytes": float(times.n_bytes)}
-    for name, seconds in parts.items():
-        costs[f"{name}_least_ms"] = 1e3 * min(seconds)
-        costs[f"{name}_median_ms"] = 1e3 * statistics.median(seconds)
-    return costs
-
-
-def state_costs(n_jobs: int, n_roots: int, seats: int) -> dict[str, float]:
-    """Memory of the coordinator's open units, and a checkpoint of them.
-
-    Measured with one unit (the largest of the times of five) and multiplied, as all
-    hold as many roots.
-    """
-    roots = measured.sample_roots(n_jobs, n_roots)
-    problem = FlowShopProblem(taillard_instance(measured.INSTANCES[n_jobs]))
-    basis = LeaseBasis.start(LeaseId("l"), problem, roots)
-    arrays = (roots.digits, roots.depths, cells_of(roots), basis.leased, basis.donated)
-    worst = 0.0
-    content = b""
-    for _ in range(5):
-        begin = time.thread_time()
-        content = encode_roots(roots)
-        Section.of(content, "", 0)
-        worst = max(worst, time.thread_time() - begin)
-    return {
-        "memory_bytes": float(seats * sum(array.nbytes for array in arrays)),
-        "checkpoint_bytes": float(seats * len(content)),
-        "checkpoint_s": seats * worst,
-    }
-
-
 # -- output ---------------------------------------------------------------------
-
-
-def _print_costs(
-    reports: dict[int, dict[str, float]],
-    states: dict[int, dict[str, float]],
-    n_roots: int,
-    seats: int,
-) -> None:
-    print(f"full report of {n_roots} roots: least / median ms")
-    for n_jobs, costs in reports.items():
-        times = "  ".join(
-            f"{name} {costs[f'{part}_least_ms']:.2f} / {costs[f'{part}_median_ms']:.2f}"
-            for name, part in (
-                ("on the loop", "loop"),
-                ("in a thread", "thread"),
-                ("seat", "encode"),
-            )
-        )
-        print(f"  n = {n_jobs:<4}{times}  {costs['bytes'] / 1e3:.0f} kB")
-    print(f"{seats} seats with as many: open units in memory, all of a checkpoint")
-    for n_jobs, state in states.items():
-        print(
-            f"  n = {n_jobs:<4}{state['memory_bytes'] / 1e9:.2f} GB in memory, "
-            f"{state['checkpoint_bytes'] / 1e9:.2f} GB in {state['checkpoint_s']:.1f} s"
-            f" of a thread, without the disk"
-        )
 
 
 def _in_ms(costs: Costs) -> str:

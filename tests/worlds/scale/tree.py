@@ -2,9 +2,9 @@
 
 Nodes are named by paths, as in every tree of dpbb, so that they travel as the roots of
 real work units; each has a hidden size, the nodes below it. A node's children are those
-of a recorded node, with sizes in the same proportions. Below the recorded nodes, and
-everywhere if ``shuffled``, some other recorded node takes its place, drawn by a hash of
-the path: the tree is a pure function of path and seed, whoever looks at it.
+of a recorded node, with sizes in the same proportions. Below the recorded nodes
+some other recorded node takes its place, drawn by a hash of the path: the tree is a
+pure function of path and seed, whoever looks at it.
 """
 
 from __future__ import annotations
@@ -39,24 +39,16 @@ class ReplayedTree:
         Nodes of the whole tree.
     seed
         Of the draws.
-    shuffled
-        Forget which recorded node was the child of which.
     """
 
     def __init__(
-        self,
-        recorded: SplitTree,
-        n_jobs: int,
-        size: float,
-        *,
-        seed: int = 0,
-        shuffled: bool = False,
+        self, recorded: SplitTree, n_jobs: int, size: float, *, seed: int = 0
     ) -> None:
         self.n_jobs = n_jobs
         self.open_roots = recorded.open_roots
         self.size = size
         self.root = Node((), size, 0)
-        self._seed, self._shuffled = seed, shuffled
+        self._seed = seed
         self._recorded_jobs = recorded.n_jobs
         self._splits: list[list[tuple[int, float, int]]] = []  # digit, share, row
         for rows in recorded.children:
@@ -78,7 +70,7 @@ class ReplayedTree:
         if width < 2:
             return []
         row = node.row
-        if not self._splits[row] or (self._shuffled and depth > 0):
+        if not self._splits[row]:
             row = self._draw(node.path)
         split = self._splits[row][:width]
         path, size, recorded_jobs = node.path, node.size, self._recorded_jobs

@@ -21,9 +21,10 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.rpc import HINT
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import Order, OrderKind, Report
+from dpbb.coordination.messages import GiftWanted, Order, Report
 from dpbb.coordination.wire import decode, decode_report, encode
 from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.physics import Tally
@@ -32,17 +33,8 @@ from tests.worlds.scale.seat import SimulatedSeat
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpbb.cluster.scheduler.heuristics import Part
-    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.ledger import Checked, LeaseBasis
-    from dpbb.coordination.messages import (
-        Assignment,
-        GiftWanted,
-        LeaseId,
-        RunId,
-        RunSpec,
-        SeatId,
-    )
+    from dpbb.coordination.messages import Assignment, RunId, RunSpec
     from tests.worlds.scale.costs import Costs
     from tests.worlds.scale.physics import Drop, Physics
     from tests.worlds.scale.tree import ReplayedTree
@@ -105,7 +97,6 @@ class World:
         for index in range(n_seats):
             seat = SimulatedSeat(self, index)
             self.seats[seat.id] = seat
-        self._by_lease: dict[LeaseId, SimulatedSeat] = {}
         self._by_worker = {seat.worker: seat for seat in self.seats.values()}
 
     @property
@@ -188,9 +179,7 @@ class World:
         if answer is not None:
             self.at(arrival, answer, result)
 
-    def report(
-        self, seat: SimulatedSeat, report: Report, answered: Callable[[Order], None]
-    ) -> None:
+    def report(self, report: Report, answered: Callable[[Order], None]) -> None:
         """Send a report; a full one or a donation is checked in a thread."""
         message = encode(report)
         costs = self.costs
@@ -199,7 +188,7 @@ class World:
             self.call(
                 "light",
                 costs.rpc_s,
-                lambda: self._apply(seat, decoded, None),
+                lambda: self._apply(decoded, None),
                 lambda order: answered(decode(Order, order)),
             )
             return
@@ -217,9 +206,7 @@ class World:
             return None if known else coordinator.basis(report.lease)
 
         def reply(message: bytes) -> None:
-            order = decode(Order, message)
-            if order.kind is not OrderKind.WAIT:  # else the answer is held back
-                answered(order)
+            answered(decode(Order, message))
 
         def check(basis: LeaseBasis | None) -> None:
             index = min(range(N_THREADS), key=self._threads.__getitem__)
@@ -236,7 +223,7 @@ class World:
             self.at(
                 start + busy_s,
                 lambda: self.serve(
-                    name, apply_s, lambda: self._apply(seat, came, checked), reply
+                    name, apply_s, lambda: self._apply(came, checked), reply
                 ),
             )
 
@@ -251,17 +238,8 @@ class World:
             ),
         )
 
-    def _apply(
-        self, seat: SimulatedSeat, report: Report, checked: Checked | None
-    ) -> bytes:
-        if report.ends_unit:  # its answer may be held back
-            self._by_lease[report.lease] = seat
-        order = self.hub.on_report(self.spec.run_id, report, checked)
-        if order.kind is OrderKind.WAIT:
-            self._extra_s += self.costs.hold_s
-            if self.hub.run(self.spec.run_id).is_parked(seat.id):
-                seat.parked_since = self._hub_now
-        return encode(order)
+    def _apply(self, report: Report, checked: Checked | None) -> bytes:
+        return encode(self.hub.on_report(self.spec.run_id, report, checked))
 
     def _join(self, worker: str) -> None:
         self.serve(
@@ -328,15 +306,13 @@ class World:
         for seat in self.seats.values():
             if seat.lease is None:
                 tally.idle_s += max(0.0, tally.seconds - seat.idle_since)
-            elif seat.parked_since is not None:
-                tally.idle_s += max(0.0, tally.seconds - seat.parked_since)
         outcome = self.hub.finished[self.spec.run_id].outcome
         tally.units, tally.donations = outcome.totals.units, outcome.totals.donations
 
     # -- the hub's shell ----------------------------------------------------------
 
     def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
-        """See ``dpbb.cluster.scheduler.shell.Shell``."""
+        """See ``dpbb.cluster.scheduler.hub.Shell``."""
         self._extra_s += self.costs.task_s
         seat = self.seats[assignment.seat]
         self._outbox.append((seat.start, (assignment,)))
@@ -344,48 +320,22 @@ class World:
     def release(self, run_id: RunId, assignment: Assignment) -> None:
         """See ``Shell``; in ``Costs.task_s``."""
 
-    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
-        """See ``Shell``."""
-        message = encode(order)
-        seat = self._by_lease.pop(lease)
-        self._outbox.append((seat.answered, (message,)))
-
-    def hint(
-        self,
-        worker: str,
-        run_id: RunId,
-        seat: SeatId | None,
-        ub: int | None,
-        gift: GiftWanted | None = None,
-        *,
-        full: bool = False,
-    ) -> None:
-        """See ``Shell``."""
+    def send(self, worker: str, op: str, run_id: RunId, **message: Any) -> None:
+        """See ``Shell``; the simulated workers have no heuristics."""
+        if op != HINT:
+            return
         self._extra_s += self.costs.hint_s
         to = self._by_worker[worker]
-        if seat is not None:
-            self._outbox.append((to.poke, (gift,)))
-        if ub is not None:
-            self._outbox.append((to.learn, (self.gain_of(ub),)))
-
-    def improve(
-        self,
-        worker: str,
-        run_id: RunId,
-        part: Part,
-        value: int | None,
-        permutation: Sequence[int] | None,
-    ) -> None:
-        """See ``Shell``; the simulated workers have no heuristics."""
-
-    def forget(self, worker: str, run_id: RunId) -> None:
-        """See ``Shell``."""
+        if message.get("ub") is not None:
+            self._outbox.append((to.learn, (self.gain_of(message["ub"]),)))
+            return
+        gift = None
+        if "lease" in message:
+            gift = GiftWanted(message["lease"], message["max_roots"])
+        self._outbox.append((to.poke, (gift,)))
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
-
-    def write_last(self, run: OpenRun) -> None:
-        """See ``Shell``; the simulated run has no folder of checkpoints."""
 
 
 def _with_bytes(report: Report, n_bytes: int) -> Report:

@@ -139,37 +139,8 @@ def write_all(file, fetch):
     return asyncio.run(whole())
 
 
-def test_a_writer_asks_for_what_it_has_not_until_the_run_is_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpbb.cluster.client.optima_file.POLL_S", 0.0)
-    fetch, asked = fetching(
-        (None, False),
-        (optima(30, (0, 1, 2)), False),
-        (optima(29, (2, 1, 0)), True),
-        (optima(29, first=1), True),
-    )
-    file = OptimaFile(tmp_path / "optima.txt", SAME)
-    writer = write_all(file, fetch)
-    assert asked == [(None, 0), (None, 0), (30, 1), (29, 1)]
-    assert file.path.read_text().split() == ["2", "1", "0"]
-    assert (file.count, writer.is_whole("run")) == (1, True)
-
-
 def test_a_file_that_could_not_be_written_is_not_whole(tmp_path, caplog):
     fetch, _ = fetching((None, False), ClusterError("the scheduler is gone"))
     writer = write_all(OptimaFile(tmp_path / "optima.txt", SAME), fetch)
     assert not writer.is_whole("run")
     assert "the scheduler is gone" in caplog.text
-
-
-def test_a_writer_that_lets_go_says_that_the_file_is_not_whole(tmp_path, caplog):
-    file = OptimaFile(tmp_path / "optima.txt", SAME)
-
-    async def let_go():
-        writer = OptimaWriter(file, fetching((None, False))[0])
-        await writer.start()
-        await writer.cancel("run")
-        return writer
-
-    writer = asyncio.run(let_go())
-    assert "optima.txt has what was found so far" in caplog.text
-    assert not writer.is_whole("run")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
 
 from dpbb.cluster.client.connect import check_open
 from dpbb.cluster.client.run import Run
-from dpbb.errors import ClusterError, InvariantError, OptionError, SchedulerLostError
+from dpbb.errors import ClusterError, OptionError, SchedulerLostError
 
 
 def calls_of(**handlers):
@@ -35,14 +34,6 @@ def watching(*answers):
     return watch, asked
 
 
-def test_the_end_is_waited_for_from_change_to_change():
-    watch, asked = watching((1, False, "a"), (2, False, "b"), (3, True, "c"))
-    calls = calls_of(dpbb_watch=watch)
-    assert asyncio.run(calls._is_over(None))
-    assert asked == [("run", -1), ("run", 1), ("run", 2)]
-    assert calls._last == "c"
-
-
 def test_a_run_that_goes_on_is_not_over_in_time():
     watch, _ = watching((1, False, "a"))
     assert not asyncio.run(calls_of(dpbb_watch=watch)._is_over(0.0))
@@ -53,13 +44,6 @@ def test_a_timeout_is_a_number(timeout):
     """With NaN nothing was ever late, and nothing waited."""
     with pytest.raises(OptionError, match="timeout: expected a number, got"):
         asyncio.run(calls_of()._is_over(timeout))
-
-
-@pytest.mark.parametrize("timeout", [None, float("inf"), -1, 0, Fraction(1, 2)])
-def test_the_end_may_come_within_any_time(timeout):
-    watch, asked = watching((1, True, "a"))
-    assert asyncio.run(calls_of(dpbb_watch=watch)._is_over(timeout))
-    assert len(asked) == 1
 
 
 def test_a_scheduler_that_is_gone_is_named():
@@ -82,15 +66,3 @@ def test_a_closed_client_is_refused(status):
     check_open(SimpleNamespace(status="running", scheduler_info=dict))
     with pytest.raises(ClusterError, match="one that is closed"):
         check_open(SimpleNamespace(status=status))
-
-
-@pytest.mark.parametrize("error", [InvariantError("no proof"), ValueError("no screen")])
-def test_what_ends_the_showing_in_a_thread_is_logged(monkeypatch, caplog, error):
-    """It left the thread, as a traceback on the user's screen."""
-
-    def fails(_run, _progress):
-        raise error
-
-    monkeypatch.setattr(Run, "_show", fails)
-    calls_of()._show_quietly(None)
-    assert str(error) in caplog.text

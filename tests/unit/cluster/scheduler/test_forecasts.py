@@ -3,13 +3,19 @@
 import asyncio
 import logging
 import math
+from dataclasses import replace
 
 import pytest
 
 from dpbb.cluster.scheduler import forecasts
-from dpbb.cluster.scheduler.forecasts import Forecaster, text_of
+from dpbb.cluster.scheduler.forecasts import (
+    AVERAGE_S,
+    FIRST_S,
+    Estimate,
+    Forecaster,
+    Outlook,
+)
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.scheduler.outlook import FIRST_S, Estimate
 from dpbb.errors import DpbbError
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
@@ -17,6 +23,7 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import Estimates, TreeOptions
 from tests.specs import run_spec
 from tests.unit.cluster.support import Clock, FakeShell, tiny_spec
+from tests.unit.dashboard.fakes import BASE
 
 FOUND = Remainder(1000.0, 900.0, 1100.0, (), (1000.0, 600.0, 200.0))
 DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, ("the probes disagree",))
@@ -54,7 +61,7 @@ def tick(hub, times=1):
     """Let a forecaster look, and finish what it began."""
 
     async def look():
-        forecaster = Forecaster(hub, hub._clock)
+        forecaster = Forecaster(hub.runs, hub._clock)
         for _ in range(times):
             forecaster.tick()
         await asyncio.gather(*forecaster._tasks)
@@ -147,14 +154,6 @@ def test_a_failure_is_told_once(hub, monkeypatch, caplog):
     assert snapshot.events[-1].text == "no estimate: no process"
 
 
-def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
-    monkeypatch.setattr(forecasts, "estimate_saved", lambda *_: None)
-    hub.open(spec(), b"")
-    hub._clock.now = FIRST_S
-    tick(hub)
-    assert hub.runs["run"].outlook.latest is None
-
-
 def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
     """The whole tree of ta014 at 1377: 16,114 decomposed nodes and 13 leaves."""
     monkeypatch.setattr(forecasts, "LEAST_S", 20.0)  # it ends as soon as it is precise
@@ -168,8 +167,48 @@ def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
     assert found.nodes == pytest.approx(16_127, rel=0.5)
 
 
-def test_events_say_whether_it_is_reliable():
-    assert text_of(FOUND) == "about 1e+03 nodes left (9e+02 to 1.1e+03)"
-    assert text_of(DOUBTFUL).endswith("rough: the probes disagree")
-    beyond = Remainder(1e300, 5.0, 1e300, ("too many",))
-    assert text_of(beyond).startswith("more than 10^300 nodes left, rough")
+LATEST = Estimate(10.0, 500, 99, (900.0, 1000.0, 1100.0), (1000.0, 600.0, 200.0))
+
+
+@pytest.fixture
+def outlook():
+    return Outlook(latest=LATEST)
+
+
+def test_without_an_estimate_nothing_is_known():
+    assert Outlook().left(500, 99) is None
+    assert Outlook().shown_on(BASE) is BASE
+
+
+def test_what_is_left_is_counted_down_and_never_negative(outlook):
+    assert outlook.left(500, 99) == (900.0, 1000.0, 1100.0)
+    assert outlook.left(700, 99) == (700.0, 800.0, 900.0)
+    low, middle, high = outlook.left(1580, 99)
+    assert 0 == low < middle < high == pytest.approx(20)
+    assert outlook.left(2500, 99) == (0.0, 1000.0, 2000.0)  # more than it said
+    assert outlook.left(400, 99)[1] == 1100.0  # a lost seat's work is open again
+
+
+def test_a_smaller_ub_leaves_less_as_far_as_that_is_known(outlook):
+    assert outlook.left(500, 98) == pytest.approx((540.0, 600.0, 660.0))
+    assert outlook.left(500, 96) is None
+    assert outlook.left(500, 100) is None
+
+
+def test_the_rate_is_an_average_since_the_estimate(outlook):
+    now = replace(
+        BASE,
+        seconds=10.0 + AVERAGE_S,
+        ub=99,
+        nodes_per_second=1e9,
+        decomposed=600,
+        leaves=0,
+    )
+    shown = outlook.shown_on(now)
+    assert (shown.estimate_nodes, shown.left_nodes) == (900.0, (800.0, 1000.0))
+    assert shown.estimate_s == pytest.approx(90.0)
+    assert shown.left_s == pytest.approx((80.0, 100.0))
+    soon = outlook.shown_on(replace(now, seconds=11.0, nodes_per_second=10.0))
+    assert soon.estimate_s == pytest.approx(90.0)
+    still = outlook.shown_on(replace(now, decomposed=500))
+    assert (still.estimate_nodes, still.estimate_s) == (1000.0, None)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.cluster.scheduler.heuristics import HOPELESS_S, LOOK_S, Part, split_of
-from dpbb.cluster.scheduler.outlook import FIRST_S, Estimate
+from dpbb.cluster.scheduler.forecasts import Estimate
+from dpbb.cluster.scheduler.heuristics import HOPELESS_S, LOOK_S, Part
 from dpbb.flowshop.heuristics.plain import palmer
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
@@ -77,15 +77,6 @@ def test_workers_with_gpus_of_one_host_share_its_cores(world):
     tick(world)
     threads = {worker: threads for worker, threads, _ in told(world)}
     assert threads == {"a": 4, "b": 4, "c": 4, "e": 16}
-
-
-def test_cores_that_explore_are_not_idle(world):
-    world.join("a", kind="cuda", host="h", cores=10)
-    seats = [seat_message("b", threads=4)]
-    world.hub.hello("b", 4, seats, host="h", cores=10)
-    world.open(shop_spec())
-    tick(world)
-    assert ("a", 5, None) in told(world)
 
 
 def test_threads_that_are_asked_for_are_given(world):
@@ -196,20 +187,3 @@ def test_a_time_limit_decides_what_is_hopeless(world):
     estimate(run, 1e6, 1e6 * 70)
     tick(world)
     assert told(world) == [("a", 0, None)]
-
-
-def test_one_thread_is_the_trees(world):
-    run = cpu_run(world, threads=1)
-    estimate(run, 1e18, 1e19)
-    tick(world)
-    assert told(world) == []
-    assert run.outlook.due_s == FIRST_S
-
-
-def test_splits():
-    assert split_of(8, None, hopeless=False) == Part()
-    assert split_of(8, None, hopeless=True) == Part(7, 1)
-    assert split_of(1, None, hopeless=True) == Part()
-    assert split_of(8, 3, hopeless=False) == Part(3, 5)
-    assert split_of(2, 9, hopeless=False) == Part(9, 1)
-    assert split_of(1, 2, hopeless=True) == Part(2, None)

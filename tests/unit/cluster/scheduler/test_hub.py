@@ -66,16 +66,6 @@ def test_a_run_without_a_seat_says_why_once():
     assert len(wait()) == 2
 
 
-def test_one_future_a_seat_at_a_time():
-    """However many units wait."""
-    world, spec = World(), tiny_spec(n_jobs=8)
-    world.open(spec)
-    for name in "abc":
-        world.join(name)
-    seats = [assignment.seat for assignment in world.shell.futures.values()]
-    assert len(seats) == len(set(seats))
-
-
 def test_names_are_taken_once():
     """Also when the first run of the name is over."""
     world, spec = World(), tiny_spec(n_jobs=2)
@@ -86,16 +76,6 @@ def test_names_are_taken_once():
     world.finish(spec)
     with pytest.raises(ClusterError, match="is taken"):
         world.open(spec)
-
-
-def test_unknown_runs():
-    """Say which are known."""
-    world, spec = World(), tiny_spec()
-    world.open(spec)
-    with pytest.raises(ClusterError, match=spec.run_id):
-        world.hub.result("other")
-    with pytest.raises(StaleLeaseError):
-        world.hub.run("other")
 
 
 def test_lost_worker_requeues_its_unit():
@@ -116,17 +96,6 @@ def test_lost_worker_requeues_its_unit():
     world.finish(spec)
     assert world.hub.result(spec.run_id).outcome.totals.requeues == 1
     assert world.hub.result(spec.run_id).snapshot.seats_lost == 1
-
-
-def test_worker_that_says_hello_again_is_new():
-    """As after a restart under the same address."""
-    world, spec = World(), tiny_spec()
-    world.open(spec)
-    world.join("a")
-    world.join("a")
-    assert len(world.shell.released) == 1
-    assert len(world.shell.futures) == 1
-    world.finish(spec)
 
 
 def test_two_runs_share_in_equal_parts():
@@ -451,18 +420,6 @@ def test_limits_are_looked_at_by_the_clock():
     assert outcome.termination is Termination.TIME_LIMIT
 
 
-def test_results_of_the_last_runs_are_kept(monkeypatch):
-    """And no more than that."""
-    monkeypatch.setattr(hub_module, "KEPT_RESULTS", 2)
-    world = World()
-    world.join("a")
-    specs = [tiny_spec(seed, 2) for seed in range(3)]
-    for spec in specs:
-        world.open(spec)
-        world.finish(spec)
-    assert list(world.hub.finished) == [spec.run_id for spec in specs[1:]]
-
-
 def test_results_are_kept_as_long_as_there_is_room_for_their_optima(monkeypatch):
     """The newest is kept whatever it takes: its client is about to ask for it."""
     world = World()
@@ -535,23 +492,3 @@ def test_workers_of_one_host_share_its_gpus_in_a_run_too():
     assert held(world, spec) == 3
     (assignment,) = world.shell.futures.values()  # at work, so it did not move
     assert assignment.seat in table.seats
-
-
-def test_a_run_without_a_seat_says_what_it_waits_for_after_a_second():
-    world, spec = World(), tiny_spec(n_jobs=8)
-    world.open(spec)
-
-    def waits_for(later):
-        world.clock.now += later
-        world.hub.tick()
-        return world.hub.runs[spec.run_id].snapshot(world.clock.now).waits_for
-
-    world.hub.tick()
-    assert waits_for(0.5) == ""
-    assert waits_for(1.0) == "no workers connected"
-    assert waits_for(9.0) == "no workers connected"
-    world.join("a")
-    assert waits_for(0.1) == ""
-    world.hub.remove_worker("a")
-    assert waits_for(0.1) == ""
-    assert waits_for(1.5) == "no workers connected"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from dpbb.cluster.scheduler.monitor import FRESH_S, KEPT_RUNS, Monitor
+from dpbb.cluster.scheduler.monitor import FRESH_S, Monitor
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import RunState
@@ -100,25 +100,3 @@ def test_finished_runs_stay_after_their_results_are_taken():
     assert seen.problem is PROBLEM
     assert seen.history.complete
     assert monitor.snapshots() == []
-
-
-def test_the_oldest_finished_runs_are_forgotten():
-    hub, clock, monitor = world()
-    hub.runs["open"] = FakeRun("open", clock)
-    monitor.tick()
-    for number in range(KEPT_RUNS + 5):
-        run_id = f"run-{number}"
-        hub.runs[run_id] = FakeRun(run_id, clock)
-        monitor.tick()
-        finish(hub, run_id)
-        monitor.changed(run_id)
-    known = monitor.run_ids()
-    assert len(known) == KEPT_RUNS + 1
-    assert known[:2] == ["open", "run-5"]
-    assert monitor.view("run-0") is None
-
-
-def test_an_unknown_run():
-    _, _, monitor = world()
-    monitor.changed("nobody")
-    assert monitor.view("nobody") is None

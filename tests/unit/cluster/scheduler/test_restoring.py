@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import threading
 import time
 from dataclasses import asdict, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpbb.cluster.scheduler import restoring
-from dpbb.cluster.scheduler.restoring import going_on, restore_all, unended
+from dpbb.cluster.scheduler.restoring import going_on, restore_all
 from dpbb.cluster.storage import claim
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import NAME, Claim, is_owned, read_owner
@@ -69,12 +68,6 @@ def test_a_run_that_was_cut_off_goes_on(url):
         assert spec.options.checkpoint == Folder(f"{url}/a").url
         assert spec.upper_bound == state.cutoff
         assert saved.counters == state.counters
-
-
-def test_several_go_on(url):
-    for name in "abc":
-        killed(f"{url}/{name}")
-    assert len(restore(url)) == 3
 
 
 def test_runs_that_ended_are_left_alone(url):
@@ -139,11 +132,6 @@ def test_an_owner_that_may_be_alive_is_waited_for(tmp_path, monkeypatch):
     assert len(asyncio.run(owner_dies_later())) == 1
 
 
-def test_url_that_nobody_knows_is_told(caplog):
-    assert restore("no-such-protocol://x") == []
-    assert "dpbb.resume: expected a path or URL" in caplog.text
-
-
 def test_limits_count_all_of_the_run(tmp_path):
     options = SolveOptions(node_limit=7, gap_limit=0.5, tuning={"explorers": 9})
     state = flow_shop_state()
@@ -153,20 +141,6 @@ def test_limits_count_all_of_the_run(tmp_path):
     assert (after.options.node_limit, after.options.gap_limit) == (7, 0.5)
     assert after.tuning.explorers == 9
     assert going_on(state, "/x").time_limit_s is None
-
-
-def test_claims_of_this_process_are_alive(tmp_path):
-    """Until they are left."""
-    folder = CheckpointFolder(str(tmp_path), keep=1).folder
-    mine = Claim(folder, "run")
-    owner = read_owner(folder)
-    assert owner.pid == os.getpid()
-    assert owner.is_alive(folder.host, owner.beat)
-    assert unended(str(tmp_path)).url == str(tmp_path)
-    mine.abandon()
-    assert not read_owner(folder).is_alive(folder.host, owner.beat)
-    Claim(folder, "run~2").release()
-    assert unended(str(tmp_path)) is None
 
 
 def test_a_folder_that_cannot_be_looked_at_keeps_no_other(

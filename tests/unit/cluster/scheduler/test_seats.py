@@ -38,16 +38,6 @@ def test_cores_serve_where_no_gpu_of_their_worker_does():
     assert seats("a/cuda0", "a/cuda1", "a/cpu0") == set()
 
 
-def test_seat_of_a_run_names_the_engine():
-    """Auto is named by what the device runs."""
-    table = SeatTable()
-    table.announce("a", 4, [seat_message("a"), seat_message("a", "cuda")])
-    gpu, cpu = table.seats["a/cuda0"], table.seats["a/cpu0"]
-    assert gpu.for_run(AUTO).engine == "gpu"
-    assert cpu.for_run(AUTO).engine == "cpu"
-    assert cpu.for_run({"cpu": "reference"}).engine == "reference"
-
-
 def test_second_process_on_a_gpu_stays_idle_until_the_first_goes(caplog):
     """Eight workers of one host all find GPU 0: one of them explores on it."""
     table = SeatTable()
@@ -66,14 +56,6 @@ def test_second_process_on_a_gpu_stays_idle_until_the_first_goes(caplog):
     assert usable(table, "gpu") == {"c/cuda0"}
     table.remove("c")
     assert not table.seats
-
-
-def test_cores_are_no_shared_device():
-    """Several workers of one host may each use their threads."""
-    table = SeatTable()
-    for worker in "ab":
-        table.announce(worker, 1, [seat_message(worker, uuid="same")])
-    assert usable(table, "cpu") == {"a/cpu0", "b/cpu0"}
 
 
 def test_leaving_worker_gets_no_more_work():

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from dpbb.cluster.storage import claim as module
-from dpbb.cluster.storage.claim import NAME, Claim, Owner, is_owned, read_owner
+from dpbb.cluster.storage.claim import NAME, Claim, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError
@@ -148,14 +148,6 @@ def test_of_two_that_take_it_at_the_same_time_one_gets_it(folder, monkeypatch):
         Claim(folder, "run~1")
 
 
-def test_sign_of_life_is_renewed(folder):
-    claim = Claim(folder, "run~1")
-    rewrite(folder, beat=1.0)
-    claim.renew()
-    assert time.time() - read_owner(folder).beat < DEFAULTS["stale"]
-    claim.release()
-
-
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"nonce": 1}'])
 def test_a_file_of_somebody_else_is_not_written_over(folder, content):
     folder.write(NAME, [content])
@@ -163,12 +155,6 @@ def test_a_file_of_somebody_else_is_not_written_over(folder, content):
     with pytest.raises(CheckpointError, match="which is not written over"):
         Claim(folder, "run~1")
     assert folder.read(NAME) == content
-
-
-def test_owner_knows_its_age():
-    owner = Owner("t", "r", "h", 1, 0.0, beat=100.0)
-    assert owner.is_alive("other", 100.0 + DEFAULTS["stale"] - 1)
-    assert not owner.is_alive("other", 100.0 + DEFAULTS["stale"] + 1)
 
 
 def test_owner_whose_clock_is_ahead_is_watched(folder, monkeypatch, after):

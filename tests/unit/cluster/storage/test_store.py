@@ -1,7 +1,6 @@
 """Where files are, for people and for us, and what cannot be written says why."""
 
 import asyncio
-import os
 import threading
 from pathlib import Path
 
@@ -41,24 +40,6 @@ fsspec.register_implementation("dpbb-server", Server)
 fsspec.register_implementation("dpbb-remote", Remote)
 
 
-@pytest.mark.parametrize(
-    ("path", "folder", "name"),
-    [
-        ("/x.dpbb", "/", "x.dpbb"),
-        ("/", "/", ""),
-        ("/a/b", "/a", "b"),
-        ("file:///a/b", "/a", "b"),
-        ("memory://nothing", "memory://", "nothing"),
-        ("memory://", "memory://", ""),
-        ("memory://a/b/", "memory://a", "b"),
-        ("dpbb-remote://me:secret@host/a/b", "dpbb-remote://me:***@host/a", "b"),
-    ],
-)
-def test_folder_and_name_of_a_file(path, folder, name):
-    found, called = Folder.of_file(path)
-    assert (found.url, called) == (folder, name)
-
-
 def test_relative_paths_count_from_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, name = Folder.of_file("x.dpbb")
@@ -89,13 +70,6 @@ def test_folders_and_files_of_the_root_of_a_store():
     root = Folder("memory://")
     assert "memory://in-the-root" in root.folders()
     assert root.label("x") == "memory://x"
-
-
-def test_roots_are_folders():
-    root = Folder("/")
-    assert root.url == "/"
-    assert root.at("x") == root.label("x") == "/x"
-    assert set(root.names()) == set(os.listdir("/"))
 
 
 @pytest.mark.parametrize("place", ["/", "memory://", "memory://dpbb-no-such-place"])

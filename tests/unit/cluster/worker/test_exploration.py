@@ -9,7 +9,6 @@ from dpbb.cluster.worker.exploration import (
     SeatClosedError,
     SeatControl,
     SeatStatus,
-    jittered,
 )
 from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.engines.base import Candidate, Slice
@@ -200,14 +199,6 @@ def test_a_hint_makes_a_full_report_due_at_once_and_once():
     assert len(link.reports) == 2
 
 
-def test_an_order_that_says_so_too_is_no_second_report():
-    link = ScriptedLink(OrderKind.SAVE)
-    link.control.hint(ub=None, report_now=True)
-    session, _ = explore(link, 4)
-    assert [report.full is not None for report in link.reports] == [False, True, True]
-    assert session.shrunk == [None] * 4
-
-
 @pytest.mark.parametrize("order", [OrderKind.SAVE, OrderKind.STOP])
 def test_a_seat_with_many_roots_has_fewer_before_it_lists_them(monkeypatch, order):
     monkeypatch.setattr(ScriptedSession, "open_roots", FEW_ROOTS + 1)
@@ -255,22 +246,6 @@ def test_hints_end_the_slice_under_way(monkeypatch):
     assert len(ended) == 3
 
 
-@pytest.mark.parametrize(("given", "taken"), [(None, 1.0), (0.25, 0.25)])
-def test_slices_are_as_long_as_asked_for_or_as_suits_the_session(
-    monkeypatch, given, taken
-):
-    lengths = []
-    at_work = ScriptedSession.advance
-
-    def advance(session, ub, max_seconds):
-        lengths.append(max_seconds)
-        return at_work(session, ub, max_seconds)
-
-    monkeypatch.setattr(ScriptedSession, "advance", advance)
-    explore(ScriptedLink(), 3, tuning=Tuning(slice_s=given))
-    assert lengths == [taken] * 3
-
-
 def test_donation_is_a_full_report_at_once():
     """With as many roots as the order allows, and the unit goes on."""
     link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
@@ -315,19 +290,6 @@ def test_order_and_hint_that_cross_are_one_donation():
     link.report = report
     session, _ = explore(link, 3)
     assert session.given == [12]
-
-
-def test_lease_that_comes_with_the_last_answer_is_kept():
-    """For who called."""
-    after = Lease("r/2.1", 2, 1, WorkUnit.whole(3), 90)
-    link = ScriptedLink(Order(OrderKind.DROP, 90, next=after))
-    clock = Clock()
-    spec = tiny_spec(n_jobs=3, report_interval_s=1e6, checkpoint_interval_s=1e6)
-    session = ScriptedSession(clock, 1)
-    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
-    exploration = Exploration(spec, lease, session, link, clock)
-    assert exploration.run()
-    assert exploration.next is after
 
 
 def test_save_is_a_full_report_at_once():
@@ -378,13 +340,6 @@ def test_closed_seat_explores_no_more():
     link.control.hint(ub=None, report_now=True)
     session, reusable = explore(link, 9)
     assert (len(session.ubs), reusable) == (1, False)
-
-
-def test_intervals_are_jittered():
-    """Reports of many seats must not come together; the mean is kept."""
-    values = [jittered(2.0) for _ in range(2000)]
-    assert 1.0 <= min(values) < 1.1
-    assert 2.9 < max(values) <= 3.0
 
 
 def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):

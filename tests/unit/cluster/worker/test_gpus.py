@@ -51,36 +51,34 @@ def test_no_driver_no_gpu(monkeypatch):
 
 def test_one_worker_for_each_gpu(two):
     """With one it uses nothing else, with ``auto`` the cores are the second choice."""
-    plan = plan_workers(None, "gpu")
-    assert plan.gpus == ["GPU-a", "GPU-b"]
-    assert plan.environs == [
+    assert plan_workers(None, "gpu") == [
         {VISIBLE: "GPU-a", SEATS: "gpu"},
         {VISIBLE: "GPU-b", SEATS: "gpu"},
     ]
-    assert plan_workers(1, "auto").environs == [{VISIBLE: "GPU-a", SEATS: "gpu,cpu"}]
+    assert plan_workers(1, "auto") == [{VISIBLE: "GPU-a", SEATS: "gpu,cpu"}]
 
 
 def test_workers_on_the_cores(two):
     """An engine or a problem that no GPU takes."""
-    assert plan_workers(None, "cpu").environs == [{SEATS: "cpu"}]
-    assert plan_workers(3, "reference").environs == [{SEATS: "cpu"}] * 3
+    assert plan_workers(None, "cpu") == [{SEATS: "cpu"}]
+    assert plan_workers(3, "reference") == [{SEATS: "cpu"}] * 3
     problem = TinyFlowShop(((3, 9), (8, 1)))
-    assert plan_workers(2, "auto", problem, TreeOptions()).gpus == []
+    assert plan_workers(2, "auto", problem, TreeOptions()) == [{SEATS: ""}] * 2
 
 
 def test_no_cupy_no_gpu(monkeypatch):
     monkeypatch.setattr(nvml, "device_count", lambda: 3)
     monkeypatch.setattr(gpus, "find_spec", lambda _: None)
-    assert plan_workers(2, "auto").environs == [{SEATS: ""}] * 2
+    assert plan_workers(2, "auto") == [{SEATS: ""}] * 2
     monkeypatch.setattr(gpus, "find_spec", lambda _: "found")
     monkeypatch.delenv(VISIBLE, raising=False)
-    assert len(plan_workers(None, "auto").environs) == 3
+    assert len(plan_workers(None, "auto")) == 3
 
 
 def test_cupy_without_the_package_that_counts_gpus_is_told(monkeypatch, caplog):
     monkeypatch.setattr(nvml, "device_count", lambda: 0)
     monkeypatch.setattr(gpus, "find_spec", lambda name: name == "cupy" or None)
-    assert plan_workers(None, "auto").environs == [{SEATS: ""}]
+    assert plan_workers(None, "auto") == [{SEATS: ""}]
     assert "nvidia-ml-py" in caplog.text
 
 

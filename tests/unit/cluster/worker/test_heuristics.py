@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpbb.cluster.worker import heuristics as module
-from dpbb.cluster.worker.heuristics import RunHeuristics, WorkerHeuristics
+from dpbb.cluster.worker.heuristics import RunHeuristics
 from dpbb.errors import ClusterError, OptionError
 from dpbb.options import Tuning
 from dpbb.problem import ImprovesSchedules, Incumbent
@@ -152,44 +151,6 @@ def test_a_single_thread_takes_all_methods_in_turn(started):
     assert methods[:6] == [("auto", 1), ("swap", 1), ("move", 1)] * 2
 
 
-def test_searches_have_seeds_and_limits_of_their_own(started):
-    clock = SimpleNamespace(now=0.0)
-    searches = []
-
-    def noted(method, start, search):
-        if method == "auto":
-            return until_stopped(method, start, search)
-        searches.append(search)
-        clock.now += 100.0
-        return Incumbent(start.value, start.permutation, method)
-
-    run = started(Channel(noted), threads=2, clock=lambda: clock.now)
-    run.know(beginning(100))
-    wait_until(lambda: len(searches) > 30)
-    run.resize(0)
-    assert len({search.seed for search in searches}) == len(searches)
-    lengths = [one.time_limit_s for one in searches]
-    assert lengths[0] == module.LEAST_SEARCH_S
-    assert lengths[4] == 100.0
-    assert lengths[30] == module.MOST_SEARCH_S
-    assert searches[0].lower_bound == 22  # of the root: proved where it is reached
-
-
-def test_the_limit_of_a_start_may_be_given(started):
-    lengths = []
-
-    def noted(method, start, search):
-        if method != "auto":
-            lengths.append(search.time_limit_s)
-        return until_stopped(method, start, search)
-
-    channel = Channel(noted)
-    channel.run.tuning = Tuning(heuristic_start_s=7.5)
-    started(channel, threads=2, clock=lambda: 3.0).know(beginning(100))
-    wait_until(lambda: lengths)
-    assert lengths == [7.5]
-
-
 @pytest.mark.parametrize("error", [ZeroDivisionError(), OptionError("not here")])
 def test_a_method_that_fails_is_left_out_and_people_are_told_once(
     started, caplog, error
@@ -234,37 +195,3 @@ def test_a_search_that_left_nothing_out_ends_the_others(started):
     started(channel).know(beginning(32))
     wait_until(lambda: not searching())
     assert not channel.offers
-
-
-def test_threads_know_the_bound_of_the_problem_itself(started):
-    class Bounded(Shop):
-        least_cost = 22
-
-    channel = Channel(until_stopped)
-    channel.run.problem = Bounded(ROWS)
-    object.__setattr__(channel.run.problem, "method", until_stopped)
-    started(channel).know(beginning(22))
-    wait_until(lambda: not searching())
-
-
-def test_a_worker_obeys_orders_run_by_run():
-    channels = {}
-
-    def channel_to(run_id):
-        return channels.setdefault(run_id, Channel(until_stopped))
-
-    worker = WorkerHeuristics("here", channel_to)
-    worker.order("a", 0, 3, None)
-    assert worker.explorers("a") == 3
-    assert not channels
-    worker.order("a", 2, 1, beginning(100))
-    worker.order("b", 1, None, None)
-    assert worker.explorers("a") == 1
-    assert worker.explorers("b") is None
-    assert worker.of("a").best.value == 100
-    worker.forget("a")
-    assert worker.of("a") is None
-    assert worker.explorers("a") is None
-    wait_until(lambda: len(searching()) == 1)
-    worker.close()
-    wait_until(lambda: not searching())

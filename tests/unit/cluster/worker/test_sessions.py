@@ -86,6 +86,6 @@ def test_engine_that_cannot_run_is_named(monkeypatch):
     seat, spec = SeatSessions(Device("cpu", "x")), tiny_spec(engine="cpu")
     with pytest.raises(EngineUnavailable, match="no model of tiny"):
         seat._engine(spec)
-    monkeypatch.setitem(module.AUTO_ENGINES, "cpu", ("cpu",))
+    monkeypatch.setitem(module.ENGINES_OF_KIND, "cpu", ("cpu",))
     with pytest.raises(EngineUnavailable, match="no model of tiny"):
         seat._engine(tiny_spec())

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dpbb.cluster.scheduler.checkpointing import Checkpointer
+from dpbb.cluster.scheduler.checkpoints import Keeper
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.storage.claim import NAME, Claim, read_owner
 from dpbb.cluster.storage.claim import _held as held
@@ -31,20 +31,18 @@ def test_a_save_that_comes_late_leaves_the_folder_of_a_run_that_is_over_alone(
 
     monkeypatch.setattr(Claim, "renew", when_it_is_released)
     hub = Hub(FakeShell())
-    checkpointer = Checkpointer(hub)
     spec = tiny_spec(checkpoint=str(tmp_path))
 
     async def both():
-        keeper = await checkpointer.keeper(spec)
-        hub._shell.write_last = checkpointer.write_last
+        keeper = await Keeper.opened(spec)
         hub.open(spec, b"", keeper=keeper)
         run = hub.runs[spec.run_id]
         run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
         hub.advance(spec.run_id)
-        while not keeper.lock.locked():
+        while not keeper._lock.locked():
             await asyncio.sleep(0)
-        status = await checkpointer.save_now(run)
-        await checkpointer.close()
+        status = await keeper.save_now()
+        await keeper.close()
         return status
 
     status = asyncio.run(both())
@@ -67,7 +65,7 @@ def test_a_folder_that_is_claimed_too_late_is_left_again(tmp_path, monkeypatch):
     monkeypatch.setattr(Claim, "_beat", late)
     spec = tiny_spec(checkpoint=str(tmp_path))
     with pytest.raises(CheckpointError, match="has not answered"):
-        asyncio.run(Checkpointer(Hub(FakeShell())).keeper(spec))
+        asyncio.run(Keeper.opened(spec))
     answers.set()
     for thread in threading.enumerate():
         if thread.name == "dpbb-store":
@@ -79,49 +77,44 @@ def test_a_folder_that_is_claimed_too_late_is_left_again(tmp_path, monkeypatch):
 def test_signs_of_life_do_not_wait_for_a_checkpoint(tmp_path, monkeypatch):
     """One that takes minutes must not make its owner look dead."""
     hub = Hub(FakeShell())
-    checkpointer = Checkpointer(hub)
     spec = tiny_spec(checkpoint=str(tmp_path))
     answers, writes = threading.Event(), threading.Event()
 
     async def both():
-        keeper = await checkpointer.keeper(spec)
+        keeper = await Keeper.opened(spec)
         hub.open(spec, b"", keeper=keeper)
-        run = hub.runs[spec.run_id]
-        write = keeper.folder.write
+        write = keeper._folder.write
 
         def slow(*arguments):
             writes.set()
             assert answers.wait(30)
             return write(*arguments)
 
-        monkeypatch.setattr(keeper.folder, "write", slow)
-        writing = asyncio.create_task(keeper.write(run.coordinator))
+        monkeypatch.setattr(keeper._folder, "write", slow)
+        writing = asyncio.create_task(keeper._write())
         assert await asyncio.to_thread(writes.wait, 30)
-        before = read_owner(keeper.folder.folder).beat
-        assert keeper.beat_due(time.monotonic() + 11)
-        assert not keeper.beat_due(time.monotonic() + 99)  # one at a time
-        await asyncio.wait_for(keeper.beat(run.coordinator), 10)
-        assert read_owner(keeper.folder.folder).beat > before
+        before = read_owner(keeper._folder.folder).beat
+        keeper._beat_at = 0.0
+        keeper.tick()
+        while read_owner(keeper._folder.folder).beat == before:
+            await asyncio.sleep(0.01)
         assert not writing.done()
         answers.set()
         assert await writing
-        await checkpointer.close()
+        await keeper.close()
 
     asyncio.run(both())
 
 
 def test_the_next_one_is_there_when_the_interval_is_over(tmp_path):
     """However long it takes, as long as that is possible."""
-    hub = Hub(FakeShell())
     spec = tiny_spec(checkpoint=str(tmp_path), checkpoint_interval_s=20.0)
 
     async def planned(began, now):
-        checkpointer = Checkpointer(hub)
-        keeper = await checkpointer.keeper(spec)
+        keeper = await Keeper.opened(spec)
         keeper._plan(began, now)
-        at = next(at for at in range(1000) if keeper.due(float(at)))
         await keeper.release(ended=True)
-        return at, keeper.status(now, now).promised_s
+        return keeper._next_at, keeper.status(now, now).promised_s
 
     assert asyncio.run(planned(100, 100)) == (120, 20)
     assert asyncio.run(planned(100, 107)) == (113, 20)
@@ -134,20 +127,19 @@ def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
     tmp_path,
 ):
     world = World()
-    checkpointer = Checkpointer(world.hub)
     spec = tiny_spec(n_jobs=9, checkpoint=str(tmp_path), checkpoint_interval_s=0.2)
 
     async def first(n):
-        while run.keeper.folder._number < n or run.keeper.lock.locked():
+        while run.keeper._folder._number < n or run.keeper._lock.locked():
             world.clock.now = time.monotonic()
-            checkpointer.tick()
+            run.keeper.tick()
             await asyncio.sleep(0.001)
         return run.keeper.status(time.monotonic(), 0.0)
 
     async def both():
         nonlocal run
         world.clock.now = time.monotonic()
-        keeper = await checkpointer.keeper(spec)
+        keeper = await Keeper.opened(spec)
         world.hub.open(spec, b"", keeper=keeper)
         run = world.hub.runs[spec.run_id]
         world.join("a")
@@ -161,7 +153,7 @@ def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
         world.shell.full.clear()
         await first(2)
         assert world.shell.full == [True]  # asked again
-        await checkpointer.close()
+        await run.keeper.close()
 
     run = None
     asyncio.run(asyncio.wait_for(both(), 60))
@@ -173,12 +165,11 @@ def test_a_checkpoint_that_could_not_be_asked_for_is_due_again(
 ):
     """One error, of whatever kind, must not be the end of a run's checkpoints."""
     hub = Hub(FakeShell())
-    checkpointer = Checkpointer(hub)
     spec = tiny_spec(checkpoint=str(tmp_path), checkpoint_interval_s=0.05)
     calls = 0
 
     async def both():
-        keeper = await checkpointer.keeper(spec)
+        keeper = await Keeper.opened(spec)
         hub.open(spec, b"", keeper=keeper)
         coordinator = hub.runs[spec.run_id].coordinator
         works = getattr(coordinator, broken)
@@ -191,10 +182,10 @@ def test_a_checkpoint_that_could_not_be_asked_for_is_due_again(
             return works(*arguments)
 
         monkeypatch.setattr(coordinator, broken, breaks_once)
-        while calls < 2 or not keeper.folder.names:
-            checkpointer.tick()
+        while calls < 2 or not keeper._folder.names:
+            keeper.tick()
             await asyncio.sleep(0.001)
-        await checkpointer.close()
+        await keeper.close()
 
     asyncio.run(asyncio.wait_for(both(), 60))
     assert "not now" in caplog.text
