@@ -30,7 +30,7 @@ class Brancher(Protocol):
     Attributes
     ----------
     first_size
-        Children of a first batch that suit it.
+        Children of a first batch, for each thread.
     least_part
         Fewest nodes that are worth a call.
     """

@@ -25,8 +25,8 @@ SOURCE = Path(__file__).with_name("pool_parents.cu")
 WARPS = 4
 """Warps of a block, if they fit."""
 
-NODES_PER_MULTIPROCESSOR = 64
-"""Nodes of a first batch."""
+CHILDREN_PER_MULTIPROCESSOR = 64
+"""Those of a first batch, of each of the threads that send nodes."""
 
 ALIGNED = 64
 """Bytes; an array on the device begins at a multiple of it."""
@@ -83,7 +83,7 @@ class PoolDevice:
         attributes = self._cupy.cuda.Device(device).attributes
         self._multiprocessors = int(attributes["MultiProcessorCount"])
         self.n_jobs, n_machines = problem.times.shape
-        self.first_size = self._multiprocessors * NODES_PER_MULTIPROCESSOR
+        self.first_size = self._multiprocessors * CHILDREN_PER_MULTIPROCESSOR
         times = problem.times[order_of(tree, self.n_jobs)]
         first, last = 1, self.n_jobs
         if pairs is None:
