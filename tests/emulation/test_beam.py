@@ -5,7 +5,6 @@ import pytest
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import beam_gpu
-from dpbb.flowshop.heuristics.beam import Guide
 from dpbb.flowshop.heuristics.beam_cpu import beam
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
@@ -70,7 +69,7 @@ def test_exhausted_targets_are_lower_bounds(emulated):
         levels = beam_gpu.GpuLevels(problem, problem.trivial_ub)
         for target in {1, max(best, 1), best + 1, problem.trivial_ub}:
             for width in (1, 4, 20):
-                run = levels.run(width, target, Guide.WALPHA, 1, lambda: False)
+                run = levels.run(width, target, 1, lambda: False)
                 assert run.value is None or best <= run.value < target
                 if run.uncut:
                     assert best >= target if run.value is None else best == run.value

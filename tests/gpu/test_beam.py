@@ -7,7 +7,6 @@ import pytest
 
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import beam_gpu
-from dpbb.flowshop.heuristics.beam import Guide
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests.parity.beams import SHAPES, same_runs, shop
@@ -69,9 +68,9 @@ def test_a_beam_of_a_quarter_of_a_million_nodes():
     problem = FlowShopProblem(taillard_instance("ta051"))
     levels = beam_gpu.GpuLevels(problem, problem.trivial_ub)
     assert levels.widest >= 2**18
-    run = levels.run(2**18, problem.trivial_ub, Guide.WALPHA, 256, lambda: False)
+    run = levels.run(2**18, problem.trivial_ub, 256, lambda: False)
     assert run.moves.shape == (256, 50)
-    narrow = levels.run(2**10, problem.trivial_ub, Guide.WALPHA, 1, lambda: False)
+    narrow = levels.run(2**10, problem.trivial_ub, 1, lambda: False)
     values = [makespan_of(problem, one.moves[0]) for one in (run, narrow)]
     assert values[0] < values[1]
 

@@ -32,8 +32,6 @@ constexpr int NO_KEY = 0x7fffffff;
 constexpr int CHUNK = 128;  // nodes that a block counts and takes
 constexpr float ONE_SIDED = 1e25f;
 
-enum Guide { WALPHA, GAP, BOUND };
-
 // What a level is about; all zero but `least` before expand.
 struct Control {
   u64 alive;  // candidates that are not pruned
@@ -74,15 +72,12 @@ __device__ __forceinline__ float share(int idle, int end) {
 }
 
 __device__ __forceinline__ int key_of(
-    int guide, int bound, float weight, bool one_sided, int ub, float alpha) {
-  if (guide == BOUND) return bound;
+    bool complete, int bound, float weight, bool one_sided, float alpha) {
+  if (complete) return bound;
   const float b = __int2float_rn(bound);
   float value;
   if (one_sided) {
     value = __fmul_rn(ONE_SIDED, b);
-  } else if (guide == GAP) {
-    const float gamma = __fdiv_rn(__int2float_rn(ub - bound), __int2float_rn(ub));
-    value = __fadd_rn(__fdiv_rn(b, gamma), __fmul_rn(weight, gamma));
   } else {
     const float rest = __fmul_rn(__fmul_rn(__fsub_rn(1.0f, alpha), weight), b);
     value = __fadd_rn(__fmul_rn(alpha, b), rest);
@@ -95,7 +90,7 @@ __device__ __forceinline__ int key_of(
 // rows[N_JOBS][ROW]; records[.][RECORD_WORDS]; sides[.], keys[.][r]: out.
 // Grid: any. Shared: the rows if ROWS_SHARED, then WARP_WORDS a warp.
 extern "C" __global__ void __launch_bounds__(BLOCK) expand(
-    const u32 *rows, const u32 *records, int first, int last, int r, int ub, int guide,
+    const u32 *rows, const u32 *records, int first, int last, int r, int ub,
     float alpha, u8 *sides, int *keys, Control *control) {
   extern __shared__ __align__(16) u32 shared[];
   const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
@@ -181,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) expand(
       const int slot = alive_slots[base + lane];
       const u32 *const row = table + jobs[slot] * ROW;
       float weight = 0.0f;
-      if (guide != BOUND && !one_sided) {
+      if (r > 1 && !one_sided) {
         int end = 0;
         for (int group = 0; group < M; group += PAIRS_PER_QUAD) {
           const Quad quad = load_quad(row + group * WORDS_PER_PAIR);
@@ -197,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) expand(
         weight = __fadd_rn(weight, other);
       }
       const int bound = half_of(pair_from_words(found + slot * WORDS_PER_PAIR), side);
-      const int key = key_of(guide, bound, weight, one_sided, ub, alpha);
+      const int key = key_of(r == 1, bound, weight, one_sided, alpha);
       own_keys[slot] = key;
       least = min(least, key);
       most = max(most, key);

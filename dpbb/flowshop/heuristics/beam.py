@@ -5,7 +5,7 @@ partial schedules that grow at either end, keeping at each depth the nodes with 
 best guide; the width doubles from run to run. Differences:
 
 - Bounds use the least heads and tails on empty sides.
-- *Targets.* The source prunes at the incumbent's makespan. Here most beams prune at a
+- *Targets.* The source prunes at the incumbent's makespan. Here beams prune at a
   target below it: that takes most of what the guide would keep in vain, and lets the
   fewer children decide on which side nodes grow. What reaches the end is that much
   better, or nothing does, soon, and the next target is nearer to the incumbent.
@@ -24,7 +24,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +45,6 @@ from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
 
-GAP_MACHINES = 20
-"""Up to so many machines beams by gap, which need no target, may do better."""
-
 MOST_POLISHED = 256
 """Nodes of a run that are completed and searched locally, at most."""
 
@@ -63,23 +59,6 @@ NO_KEY = 2**31 - 1
 
 BACK = 1 << 15
 """In a move: the job goes before the suffix."""
-
-
-class Guide(IntEnum):
-    """How the candidates of a level are compared; the numbers are the kernels'.
-
-    Notes
-    -----
-    With the bound LB, the weight W = sum over machines of idle time / end, on both
-    sides, the share alpha of the jobs that are scheduled and gamma = (UB - LB) / UB:
-    WALPHA is alpha LB + (1 - alpha) W LB, GAP is LB / gamma + gamma W, and BOUND is LB,
-    for children that are complete. While a side holds no job, WALPHA and GAP are very
-    large: taken as 0, its idle time would fill the beam with one-sided nodes.
-    """
-
-    WALPHA = 0
-    GAP = 1
-    BOUND = 2
 
 
 class Outcome(NamedTuple):
@@ -108,6 +87,12 @@ class Outcome(NamedTuple):
 class Levels:
     """Beams of one problem on one kind of device, which has the steps.
 
+    Candidates of a level are compared by their *guide*. With the bound LB, the weight W
+    = sum over machines of idle time / end, on both sides, and the share alpha of the
+    jobs that are scheduled it is alpha LB + (1 - alpha) W LB, and LB for children that
+    are complete. While a side holds no job it is very large: taken as 0, its idle time
+    would fill the beam with one-sided nodes.
+
     Attributes
     ----------
     narrowest, widest
@@ -121,8 +106,12 @@ class Levels:
     def __init__(self, problem: FlowShopProblem) -> None:
         self._n_jobs = problem.n_jobs
 
+    def alpha(self, r: int) -> np.float32:
+        """Share of the jobs that are scheduled in children of nodes of r free jobs."""
+        return np.float32(1 - (r - 1) / self._n_jobs)
+
     def run(
-        self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
+        self, width: int, ub: int, rows: int, over: Callable[[], bool]
     ) -> Outcome | None:
         """Search below ``ub``; None if ``over``, asked again and again, says so.
 
@@ -137,7 +126,7 @@ class Levels:
         nodes, expanded, uncut, depth = 1, 0, True, 0
         for r in range(self._n_jobs, 0, -1):
             last = r == 1
-            alive = self._expand(nodes, r, ub, Guide.BOUND if last else guide, over)
+            alive = self._expand(nodes, r, ub, self.alpha(r), over)
             if alive is None:
                 return None
             expanded += nodes
@@ -161,7 +150,7 @@ class Levels:
         raise NotImplementedError
 
     def _expand(
-        self, nodes: int, r: int, ub: int, guide: Guide, over: Callable[[], bool]
+        self, nodes: int, r: int, ub: int, alpha: np.float32, over: Callable[[], bool]
     ) -> int | None:
         """Bound all children, r a node; return how many live, None if ``over``."""
         raise NotImplementedError
@@ -202,12 +191,10 @@ def widen(
     runs = _Runs(search, incumbent, levels_of())
     width = min(runs.levels.narrowest, runs.levels.widest)
     while width <= runs.levels.widest and not runs.over:
-        if search.problem.n_machines <= GAP_MACHINES:
-            runs.run(width, runs.incumbent.value, Guide.GAP)
         depth = runs.depth
         while not runs.over:
             target = max(runs.incumbent.value - depth, runs.lower_bound + 1)
-            if runs.run(width, target, Guide.WALPHA):
+            if runs.run(width, target):
                 depth *= 2
             elif target >= runs.incumbent.value:
                 break
@@ -264,12 +251,12 @@ class _Runs:
         value = self.incumbent.value
         return min((value - self.lower_bound) // 4, value // 100)
 
-    def run(self, width: int, target: int, guide: Guide) -> bool:
+    def run(self, width: int, target: int) -> bool:
         """Run a beam that prunes at a target; return whether a schedule got better."""
         if self.over:
             return False
         rows = min(MOST_POLISHED, 1 + width // POLISHED_SHARE)
-        run = self.levels.run(width, target, guide, rows, lambda: self._search.over)
+        run = self.levels.run(width, target, rows, lambda: self._search.over)
         if run is None:
             self._ended = True
             return False
@@ -293,8 +280,8 @@ class _Runs:
                     f"of {self.incumbent.value}"
                 )
         logger.debug(
-            "beam of %d, %s below %d: %d nodes, depth %d, uncut %d, incumbent %d",
-            *(width, guide.name, target, run.nodes, run.moves.shape[1], run.uncut),
+            "beam of %d below %d: %d nodes, depth %d, uncut %d, incumbent %d",
+            *(width, target, run.nodes, run.moves.shape[1], run.uncut),
             self.incumbent.value,
         )
         return self.incumbent.value < before

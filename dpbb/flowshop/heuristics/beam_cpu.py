@@ -16,14 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam import (
-    BACK,
-    NO_KEY,
-    Guide,
-    Levels,
-    load_polish,
-    widen,
-)
+from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Levels, load_polish, widen
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, tiny_searches
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
@@ -57,7 +50,6 @@ ONE_SIDED = np.float32(1e25)
 """The guide of a node without prefix or without suffix is its bound times this."""
 
 ONE = np.uint64(1)
-_WALPHA, _GAP, _BOUND = (int(guide) for guide in Guide)
 
 
 class Level(NamedTuple):
@@ -193,7 +185,6 @@ def expand(
     last: int,
     r: int,
     ub: int,
-    guide: int,
     alpha: np.float32,
     sides: NDArray[np.uint8],
     keys: NDArray[np.int32],
@@ -207,15 +198,14 @@ def expand(
         Model and room with addresses, and any integer of their lanes' type.
     ub
         Children with bound >= ub are dropped.
-    guide, alpha
-        A ``Guide``; share of the jobs that are scheduled in the children.
+    alpha
+        Share of the jobs that are scheduled in the children.
     sides, keys
         Receive the side of each node and r keys of its children.
     """
     model = pointers(model_in, lane)
     room = pointers(room_in, lane)
     nodes = pointer_of(level.nodes)
-    limit = float32(ub)
     rest = float32(1.0) - alpha
     slots, work = np.empty(r, np.int32), np.empty((2, r), np.int32)
     weights = np.empty(r, np.float32)
@@ -237,23 +227,20 @@ def expand(
         total += count
         one_sided = level.used[node, 1 - side] == 0
         packed = True
-        if guide != _BOUND and not one_sided:
+        if r > 1 and not one_sided:
             alive = slots[:count]
             packed = weigh(model, level, node, side, room, r, alive, work, weights)
         other = level.weights[node, 1 - side]
         for i in range(count):
             slot = slots[i]
             bound = int64(room.bounds[2 * slot + side])
-            if guide == _BOUND:
+            if r == 1:
                 keys[place + slot] = bound
                 continue
             value = float32(bound)
             weight = weights[i if packed else slot] + other
             if one_sided:
                 value = ONE_SIDED * value
-            elif guide == _GAP:
-                gamma = float32(ub - bound) / limit
-                value = value / gamma + weight * gamma
             else:
                 value = alpha * value + (rest * weight) * value
             floats[place + slot] = value
@@ -417,14 +404,13 @@ class CpuLevels(Levels):
         self._taken = np.empty(width, np.int32)
 
     def _expand(
-        self, nodes: int, r: int, ub: int, guide: Guide, over: Callable[[], bool]
+        self, nodes: int, r: int, ub: int, alpha: np.float32, over: Callable[[], bool]
     ) -> int | None:
-        alpha = np.float32(1 - (r - 1) / self._n_jobs)
         keys = self._sides, self._keys, self._keys.view(np.float32)
 
         def part(first: int, last: int) -> int:
             own = self._model_at, self._desk.at, self._lane, self._level
-            return expand(*own, first, last, r, ub, int(guide), alpha, *keys)
+            return expand(*own, first, last, r, ub, alpha, *keys)
 
         return self._spread(part, nodes, r * self._model.height, over)
 

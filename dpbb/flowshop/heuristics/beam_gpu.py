@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam import NO_KEY, Guide, Levels, widen
+from dpbb.flowshop.heuristics.beam import NO_KEY, Levels, widen
 from dpbb.flowshop.heuristics.beam import load_polish as load
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
@@ -150,12 +150,11 @@ class GpuLevels(Levels):
             raise MemoryError from error
 
     def _expand(
-        self, nodes: int, r: int, ub: int, guide: Guide, over: Callable[[], bool]
+        self, nodes: int, r: int, ub: int, alpha: np.float32, over: Callable[[], bool]
     ) -> int | None:
         fresh = np.zeros(1, CONTROL)
         fresh["least"] = NO_KEY
         self._control = self._cupy.asarray(fresh.view(np.uint32))
-        alpha = np.float32(1 - (r - 1) / self._n_jobs)
         piece = max(1, LAUNCH_OPERATIONS // (r * self._model.n_machines))
         alive = 0
         for first in range(0, nodes, piece):
@@ -165,7 +164,7 @@ class GpuLevels(Levels):
             self._launch(
                 *("expand", -(-(last - first) // (BLOCK // LANES)), self._expand_words),
                 *(self._rows, self._level, np.int32(first), np.int32(last)),
-                *(np.int32(r), np.int32(ub), np.int32(guide), alpha),
+                *(np.int32(r), np.int32(ub), alpha),
                 *(self._sides, self._keys, self._control),
                 most=8,
             )

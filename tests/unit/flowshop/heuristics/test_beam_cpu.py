@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Guide
+from dpbb.flowshop.heuristics.beam import BACK, NO_KEY
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 from tests import oracle
 
@@ -37,21 +37,18 @@ def weight_of(times, prefix, suffix):
     ]
 
 
-def plain_guide(problem, guide, ub, bound, prefix, suffix):
-    """The guide of a child by the formulas of the source; None: one-sided."""
-    if guide is Guide.BOUND:
+def plain_guide(problem, bound, prefix, suffix):
+    """The guide of a child by the formula of the source; None: one-sided."""
+    if len(prefix) + len(suffix) == problem.n_jobs:
         return bound
     if not prefix or not suffix:
         return None
     weight = sum(weight_of(problem.instance.times.tolist(), prefix, suffix))
-    if guide is Guide.GAP:
-        gamma = (ub - bound) / ub
-        return bound / gamma + weight * gamma
     alpha = (len(prefix) + len(suffix)) / problem.n_jobs
     return alpha * bound + (1 - alpha) * weight * bound
 
 
-def candidates(problem, nodes, ub, guide):
+def candidates(problem, nodes, ub):
     """All children, in order: parent, move, bound, guide."""
     found = []
     for parent, (state, free, prefix, suffix, floor) in enumerate(nodes):
@@ -65,7 +62,7 @@ def candidates(problem, nodes, ub, guide):
         for job, bound in zip(free, sides[back].tolist(), strict=True):
             if bound < ub:
                 ends = ([*prefix], [job, *suffix]) if back else ([*prefix, job], suffix)
-                key = plain_guide(problem, guide, ub, bound, *ends)
+                key = plain_guide(problem, bound, *ends)
                 found.append((parent, job + BACK * back, bound, key))
     return found
 
@@ -90,18 +87,15 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, d
     node = problem.root_state(), list(range(n_jobs)), [], [], problem.root_bound
     for r in range(n_jobs, 1, -1):
         ub = data.draw(st.integers(1, problem.trivial_ub))
-        guide = data.draw(st.sampled_from(Guide))
-        alive = levels._expand(1, r, ub, guide, lambda: False)
+        alive = levels._expand(1, r, ub, levels.alpha(r), lambda: False)
         keys, sides = levels._keys[:r], levels._sides
-        expected = candidates(problem, [node], ub, guide)
+        expected = candidates(problem, [node], ub)
         slots = np.flatnonzero(keys != NO_KEY)
         assert alive == len(slots) == len(expected)
         for slot, (_, move, bound, key) in zip(slots, expected, strict=True):
             assert node[1][slot] == move % BACK
             assert sides[0] == move // BACK
-            if guide is Guide.BOUND:
-                assert keys[slot] == bound
-            elif key is None:
+            if key is None:
                 assert keys.view(np.float32)[slot] == np.float32(1e25) * np.float32(
                     bound
                 )
@@ -128,19 +122,27 @@ def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data
     """By bounds alone a plain beam of exact numbers keeps the same nodes."""
     problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
     ub = data.draw(st.integers(1, problem.trivial_ub))
-    run = levels_of(problem).run(width, ub, Guide.BOUND, 3, lambda: False)
+    levels = levels_of(problem)
+    levels.alpha = lambda _r: np.float32(1)
+    run = levels.run(width, ub, 3, lambda: False)
     nodes = [(problem.root_state(), list(range(tiny.n_jobs)), [], [], 0)]
-    paths, keys, cut, expanded, depth = [[]], [0], False, 0, 0
+    paths, keys, cut, expanded, depth = [[]], [(False, 0)], False, 0, 0
+
+    def rank(one):
+        """One-sided nodes come last."""
+        _, _, bound, guide = one
+        return guide is None, bound
+
     while depth < tiny.n_jobs:
         expanded += len(nodes)
-        found = candidates(problem, nodes, ub, Guide.BOUND)
+        found = candidates(problem, nodes, ub)
         if not found:
             break
         depth += 1
         wanted = min(3, width) if depth == tiny.n_jobs else width
         if len(found) > wanted:
             cut |= depth < tiny.n_jobs
-            order = sorted(range(len(found)), key=lambda i: (found[i][2], i))
+            order = sorted(range(len(found)), key=lambda i: (rank(found[i]), i))
             found = [found[i] for i in sorted(order[:wanted])]
         below = []
         for parent, move, bound, _ in found:
@@ -150,7 +152,7 @@ def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data
             ends = (prefix, [job, *suffix]) if back else ([*prefix, job], suffix)
             below.append((problem.extend(state, job, back=back), free, *ends, bound))
         paths = [[*paths[parent], move] for parent, move, _, _ in found]
-        keys = [bound for _, _, bound, _ in found]
+        keys = [rank(one) for one in found]
         nodes = below
     assert run.uncut == (not cut)
     assert run.nodes == expanded
@@ -168,8 +170,7 @@ def test_an_exhausted_target_is_a_lower_bound(levels_of, tiny, data):
     for _ in range(5):
         target = data.draw(st.integers(1, problem.trivial_ub) | st.just(best))
         width = data.draw(st.integers(1, 20))
-        guide = data.draw(st.sampled_from((Guide.WALPHA, Guide.GAP)))
-        run = levels.run(width, target, guide, 1, lambda: False)
+        run = levels.run(width, target, 1, lambda: False)
         assert run.value is None or best <= run.value < target
         if run.uncut:
             assert best >= target if run.value is None else best == run.value
@@ -184,6 +185,6 @@ def test_a_run_that_is_stopped_says_nothing(levels_of, after):
         asked.append(True)
         return len(asked) > after
 
-    run = levels_of(problem).run(9, problem.trivial_ub, Guide.WALPHA, 1, over)
+    run = levels_of(problem).run(9, problem.trivial_ub, 1, over)
     assert (run is None) == (len(asked) > after)
     assert run is None or run.uncut
