@@ -270,7 +270,7 @@ def johnson(times, sums, u, v):
 
 
 @cache
-def numba_here():
+def find_numba():
     """Return Numba and NumPy, which comes with it; None if they cannot be used."""
     try:
         import numba
@@ -291,7 +291,7 @@ def kernels(fast):
     """
     jit, whole = (lambda function: function), int
     if fast:
-        jit, whole = numba_here()[0].njit(nogil=True), numba_here()[1].int32
+        jit, whole = find_numba()[0].njit(nogil=True), find_numba()[1].int32
 
     @jit
     def look(tables, options, depth, ends, work, gone, found):
@@ -391,8 +391,8 @@ def kernels(fast):
             counts[n + 2] = value < floor
             return value < floor
         counts[n + 1] += 1
-        here = ends[depth], work[depth]
-        side = look(tables, options, depth, *here, gone, found[depth])
+        node = ends[depth], work[depth]
+        side = look(tables, options, depth, *node, gone, found[depth])
         way[1][depth] = side
         for job in range(n):
             if gone[job] != 0:
@@ -400,7 +400,7 @@ def kernels(fast):
             is_open = found[depth][side][job] < ub
             if is_open:
                 gone[job], way[0][depth] = BIG, job
-                step(tables[0], side, job, *here, ends[depth + 1], work[depth + 1])
+                step(tables[0], side, job, *node, ends[depth + 1], work[depth + 1])
                 is_open = not shut(tables, depth + 1, ends[depth + 1], gone, ub)
             if not is_open:
                 counts[depth + 1] += 1
@@ -421,14 +421,14 @@ def kernels(fast):
         n, kept, total, count = len(tables[1]), len(picks), 0.0, 0
         each = kept // BINS
         for depth in range(n):
-            here, there = depth % 2, 1 - depth % 2
-            ends, work, gone = level[0][here], level[1][here], level[2][here]
-            new_ends, new_work = level[0][there], level[1][there]
-            new_gone = level[2][there]
+            row, below = depth % 2, 1 - depth % 2
+            ends, work, gone = level[0][row], level[1][row], level[2][row]
+            new_ends, new_work = level[0][below], level[1][below]
+            new_gone = level[2][below]
             for t in range(kept):
-                weights[there][t] = 0.0
+                weights[below][t] = 0.0
             for s in range(len(gone)):
-                weight = weights[here][s]
+                weight = weights[row][s]
                 if weight == 0.0 or (s >= kept and starts[s - kept] != depth):
                     continue
                 total += weight
@@ -439,12 +439,12 @@ def kernels(fast):
                     if gone[s][job] == 0 and found[side][job] < ub:
                         t = min(BINS - 1, (ub - 1 - found[side][job]) * BINS // span)
                         t, count = t + count % each * BINS, count + 1
-                        weights[there][t] = min(weights[there][t] + weight, MOST_SIZE)
+                        weights[below][t] = min(weights[below][t] + weight, MOST_SIZE)
                         seed = seed * 48271 % 2147483647
-                        if seed * weights[there][t] < weight * 2147483647.0:
+                        if seed * weights[below][t] < weight * 2147483647.0:
                             picks[t][0], picks[t][1], picks[t][2] = s, job, side
             for t in range(kept):
-                if weights[there][t] > 0.0:
+                if weights[below][t] > 0.0:
                     s, job, side = picks[t]
                     new = new_ends[t], new_work[t]
                     step(tables[0], side, job, ends[s], work[s], *new)
@@ -452,7 +452,7 @@ def kernels(fast):
                         new_gone[t][i] = gone[s][i]
                     new_gone[t][job] = BIG
                     if shut(tables, depth + 1, new_ends[t], new_gone[t], ub):
-                        weights[there][t] = 0.0
+                        weights[below][t] = 0.0
         return total
 
     return look, step, shut, explore, weigh
@@ -480,7 +480,7 @@ class Tree:
     def __init__(self, shop, options, all_optima=False, threads=1, fast=False):
         self.shop, self.all_optima, self.threads = shop, all_optima, threads
         self.look, self.step, self.shut, self.kernel, self.walk = kernels(fast)
-        self.np, self.kept, self.left = fast and numba_here()[1], KEPT[fast], [0]
+        self.np, self.kept, self.left = fast and find_numba()[1], KEPT[fast], [0]
         self.n_jobs = n = len(shop.times)
         self.order = options["root_order"] or range(n)
         rows = [[side[job] for job in self.order] for side in (shop.times, shop.mirror)]
@@ -739,7 +739,7 @@ class Part:
         self.roots, self.given, self.open = [], [], 0
         self.nodes, self.exact = counts[0] + counts[1], ubs[0] == ubs[1]
 
-    def check_again(self, found):
+    def compare(self, found):
         """Compare with what was found at the last bound: the same, or fewer nodes."""
         name = f"unit {self.number} was explored with {self.counts}"
         expect(found is not None, f"{name}, again there are more nodes")
@@ -917,7 +917,7 @@ class Audit:
         self.say(f"explores {len(parts)} units, {total} nodes")
         jobs = [(part, part.ubs[1], part.nodes) for part in parts]
         for index, found in self.tree.explore_all(jobs):
-            parts[index].check_again(found)
+            parts[index].compare(found)
             nodes += found[0] + found[1]
             before, done = done, done + parts[index].nodes
             if 20 * done // total > 20 * before // total:
@@ -963,7 +963,7 @@ def whole(text):
 
 def main():
     """Check a certificate; returns the exit code."""
-    fast = numba_here() is not None
+    fast = find_numba() is not None
     about = "Check a certificate of dpbb. Needs only Python; Numba makes it fast."
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("certificate")

@@ -213,7 +213,7 @@ def side_by_side(
         finally:
             free.put(explorer)
 
-    with ThreadPoolExecutor(len(explorers), "dpbb-again") as pool:
+    with ThreadPoolExecutor(len(explorers), "dpbb-explore") as pool:
         futures = {pool.submit(explore, task): at for at, task in enumerate(tasks)}
         try:
             for future in as_completed(futures):
@@ -256,13 +256,13 @@ class Tree:
         self._all_optima = bool(content["result"]["all_optima"])
         self._elsewhere = elsewhere
         self.name = engine if elsewhere is None else "a cluster"
-        self._here: list[Explorer] = []
+        self._explorers: list[Explorer] = []
         self._samplers: dict[int, Sampler] = {}
         compiled = get_engine("cpu").supports(problem, self._tree) is None
         self.threads = usable_cores() if compiled else 1
         if elsewhere is None:
             chosen = get_engine(engine)
-            self._here = [
+            self._explorers = [
                 Explorer(problem, self._tree, self._all_optima, chosen, device)
                 for device in chosen.devices() or [Device("cpu", "verify")]
             ]
@@ -309,7 +309,7 @@ class Tree:
         """
         found: Iterator[tuple[int, Found]]
         if self._elsewhere is None:
-            found = side_by_side(self._here, tasks)
+            found = side_by_side(self._explorers, tasks)
         else:
             about = self._problem, self._tree, self._all_optima
             found = self._elsewhere(*about, tasks)
@@ -325,5 +325,5 @@ class Tree:
 
     def close(self) -> None:
         """Free the sessions."""
-        for explorer in self._here:
+        for explorer in self._explorers:
             explorer.close()

@@ -199,7 +199,7 @@ def in_parts(
     explore_tasks: ExploreTasks,
     most: int,
     say: Callable[[str], None],
-    here: Progress,
+    progress: Progress,
 ) -> tuple[dict[str, Any], Counts]:
     """Explore the tree of a certificate.
 
@@ -226,54 +226,42 @@ def in_parts(
     OptionError
         The parts have too many roots for a certificate.
     """
-    if here.went_on:
-        here.check(problem.n_jobs)
+    if progress.went_on:
+        progress.check(problem.n_jobs)
     floor = checker.floor_of(content)
     # of roots that cannot be cut: two jobs are left, and they count nodes above them
     most = max(most, problem.n_jobs + 3)
     claimed = claimed_by(content)
     cutter = Cutter(problem, tree, floor, most)
     given_up = 0
-    with ThreadPoolExecutor(1, "dpbb-cut") as beside:
+    with ThreadPoolExecutor(1, "dpbb-cut") as pool:
         try:
             cutting: Future[Cut] | None = None
-            while here.parts:
-                unsure = [part for part in here.parts if not part.is_small]
+            while progress.parts:
+                unsure = [part for part in progress.parts if not part.is_small]
                 if cutting is None and unsure:
-                    cutting = beside.submit(cutter.cut, _some(unsure, ROUND * claimed))
+                    cutting = pool.submit(cutter.cut, _some(unsure, ROUND * claimed))
                 share = ROUND if unsure else ALL_SMALL
-                small = (part for part in here.parts if part.is_small)
+                small = (part for part in progress.parts if part.is_small)
                 if waiting := _some(small, share * claimed):
-                    explored = here.nodes / claimed
+                    explored = progress.nodes / claimed
                     say(f"{explored:.1%} explored, explores {len(waiting)} parts")
-                    tasks = [
-                        Task(
-                            WorkUnit.from_paths(problem.n_jobs, part.roots), floor, most
-                        )
-                        for part in waiting
-                    ]
-                    large = 0
-                    with closing(explore_tasks(tasks)) as answers:
-                        for index, found in answers:
-                            part = waiting[index]
-                            if found is not None:
-                                here.note_done(part, found)
-                                continue
-                            part.nodes, part.is_small = 2 * most, False
-                            large += 1
+                    large = _explore(
+                        progress, waiting, explore_tasks, problem.n_jobs, floor, most
+                    )
                     cutter.note(len(waiting), large)
                     given_up += large
                 if cutting is not None and (not waiting or cutting.done()):
                     cut, cutting = cutting.result(), None
-                    here.note_cut(cut)
+                    progress.note_cut(cut)
                     if cut.parts:
                         say(f"cut {len(cut.parts)} parts of more than {most} nodes")
         finally:
             cutter.over.set()  # first: nobody waits for a cut if nothing can be written
-            here.write()
+            progress.write()
     say(f"gave up {given_up} parts of more than {most} nodes")
-    here.done.sort(key=lambda part: part[0])  # a file may have roots twice
-    done, larger = _merged(here.done, most), most
+    progress.done.sort(key=lambda part: part[0])  # a file may have roots twice
+    done, larger = _merged(progress.done, most), most
     while len(done) > MOST_UNITS:
         if larger > claimed:
             raise OptionError(
@@ -281,8 +269,30 @@ def in_parts(
                 f"parts, got {most}"
             )
         larger += larger // 8 + 1
-        done = _merged(here.done, larger)
-    return _books(content, floor, [([()], (here.above, 0, here.closed)), *done])
+        done = _merged(progress.done, larger)
+    return _books(content, floor, [([()], (progress.above, 0, progress.closed)), *done])
+
+
+def _explore(
+    progress: Progress,
+    waiting: list[Part],
+    explore_tasks: ExploreTasks,
+    n_jobs: int,
+    floor: int,
+    most: int,
+) -> int:
+    """Explore parts, note which are done; returns how many are too large."""
+    large = 0
+    units = (WorkUnit.from_paths(n_jobs, part.roots) for part in waiting)
+    with closing(explore_tasks([Task(unit, floor, most) for unit in units])) as answers:
+        for index, found in answers:
+            part = waiting[index]
+            if found is not None:
+                progress.note_done(part, found)
+            else:
+                part.nodes, part.is_small = 2 * most, False
+                large += 1
+    return large
 
 
 def _some(parts: Iterable[Part], most: float) -> list[Part]:

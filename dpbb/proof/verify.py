@@ -44,7 +44,7 @@ DIGEST = "digest"
 
 FORM, INSTANCE = "form", "instance, schedule and claim"
 BOOKS, ROOT = "every leaf is closed once", "schedule and bound of the root"
-AGAIN = "explored again"
+EXPLORED = "explored again"
 
 MEANING = {
     checker.PROVED: "the whole tree was explored, and has no better schedule",
@@ -223,7 +223,7 @@ def verify(
                 f"expected the digest of yours, {mine.digest}, got "
                 f"{content['instance']['digest']}"
             )
-        step = AGAIN
+        step = EXPLORED
         if at_root:
             verdict = checker.PROVED
         elif draws or everything or finer is not None:
@@ -303,7 +303,7 @@ def _kept(finer: str | Path) -> Path:
 
 def _made_finer(
     audit: Callable[[dict[str, Any], bool], tuple[str, str]],
-    again: Tree,
+    explored: Tree,
     content: dict[str, Any],
     problem: Problem[Any],
     finer: str | Path,
@@ -317,21 +317,21 @@ def _made_finer(
     there is one, whatever the file says.
     """
     kept = _kept(finer)
-    here = Progress(kept, content)
+    progress = Progress(kept, content)
     try:
         tree = TreeOptions.from_json(content["tree"])
         most = most_nodes or least_part(claimed_by(content))
-        about = content, problem, tree, again.explore_tasks, most, say, here
-        fine, counts = in_parts(*about)
+        about = content, problem, tree, explored.explore_tasks, most, say
+        fine, counts = in_parts(*about, progress)
         _check_total(content, counts)
-        if not here.went_on:
+        if not progress.went_on:
             nodes = counts[0] + counts[1]
             return fine, checker.PROVED, f"the whole tree has {nodes} nodes"
         return fine, *audit(fine, False)
     except (OptionError, Missed):
         raise
     except (checker.Failed, ValueError, ArithmeticError, LookupError) as error:
-        if not here.went_on:
+        if not progress.went_on:
             raise
         raise OptionError(
             f"finer: expected what is done of this tree in {kept}, which does not fit "
@@ -345,7 +345,7 @@ def _check_total(content: dict[str, Any], found: Counts) -> None:
     floor = checker.floor_of(content)
     most = max(part.ubs[0] for part in parts)
     totals = reduce(checker.plus, (part.counts for part in parts))
-    checker.Part(1, totals, (most, floor)).check_again(found)
+    checker.Part(1, totals, (most, floor)).compare(found)
 
 
 def _text(value: object) -> str:
