@@ -22,7 +22,7 @@ from dataclasses import replace
 from threading import Event
 from typing import Any, ParamSpec, TypeVar
 
-from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, Written, is_resumed
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, is_resumed
 from dpbb.cluster.storage.claim import Claim
 from dpbb.cluster.storage.store import in_thread, in_time, no_answer, shown
 from dpbb.cluster.timeouts import timeout
@@ -257,7 +257,7 @@ class Keeper:
         coordinator = self._coordinator
         try:
             saved = coordinator.checkpoint(taken)
-            written = await self._call(self._write_file, saved)
+            name, n_bytes = await self._call(self._write_file, saved)
         except CheckpointError as error:
             self._failed(error)
             return False
@@ -272,14 +272,14 @@ class Keeper:
         self._status = replace(
             self._status,
             written=self._status.written + 1,
-            last_bytes=written.n_bytes,
+            last_bytes=n_bytes,
             last_duration_s=now - began,
         )
-        text = f"{written.name}, {written.n_bytes:,} bytes in {now - began:.2f} s"
+        text = f"{name}, {n_bytes:,} bytes in {now - began:.2f} s"
         coordinator.note_event("checkpoint", text, now)
         return True
 
-    def _write_file(self, saved: Checkpoint) -> Written:
+    def _write_file(self, saved: Checkpoint) -> tuple[str, int]:
         self._claim.renew()
         return self._folder.write(saved, self._claim.tag, self._claim.check)
 

@@ -5,7 +5,6 @@ advanced after that.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
@@ -163,8 +162,8 @@ class SeatSharing:
         if len(runs) == 1:  # a seat is better idle in a run than out of it
             demands = [len(seats)]
         shares = fair_shares(demands, len(seats), self._turn)
-        step = moves([len(mine) for mine in held], shares, len(free), coming)
-        for run, mine, take, give in zip(runs, held, step.take, step.give, strict=True):
+        steps = moves([len(mine) for mine in held], shares, len(free), coming)
+        for run, mine, (take, give) in zip(runs, held, steps, strict=True):
             for seat in free[:take]:
                 self._take(run, seat)
             del free[:take]
@@ -209,16 +208,12 @@ def fair_shares(demands: Sequence[int], seats: int, turn: int = 0) -> list[int]:
     return shares
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """How many seats each run gets of the free ones, and how many it gives up."""
-
-    take: list[int]
-    give: list[int]
-
-
-def moves(held: Sequence[int], shares: Sequence[int], free: int, coming: int) -> Moves:
+def moves(
+    held: Sequence[int], shares: Sequence[int], free: int, coming: int
+) -> list[tuple[int, int]]:
     """Find the way from what the runs hold to their shares that disturbs the fewest.
+
+    Returns how many of the free seats each run gets, and how many it gives up.
 
     Parameters
     ----------
@@ -233,12 +228,11 @@ def moves(held: Sequence[int], shares: Sequence[int], free: int, coming: int) ->
     """
     missing = [max(0, share - mine) for share, mine in zip(shares, held, strict=True)]
     wanted = max(0, sum(missing) - free - coming)
-    take, give = [], []
+    steps = []
     for share, mine, lacking in zip(shares, held, missing, strict=True):
         taken = min(free, lacking)
         given = min(wanted, max(0, mine - share))
         free -= taken
         wanted -= given
-        take.append(taken)
-        give.append(given)
-    return Moves(take, give)
+        steps.append((taken, given))
+    return steps

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -43,14 +42,6 @@ PIECE = 1 << 24
 
 RESUMED = "~"
 """Between the name of a run and what tells its continuations apart."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A checkpoint that was written: its name, and the bytes of it."""
-
-    name: str
-    n_bytes: int
 
 
 def check_new(url: str) -> None:
@@ -119,8 +110,10 @@ class CheckpointFolder:
 
     def write(
         self, saved: Checkpoint, tag: str = "", check: Callable[[], None] | None = None
-    ) -> Written:
+    ) -> tuple[str, int]:
         """Write a checkpoint; CheckpointError leaves those before it as they are.
+
+        Returns its name, and how many bytes it has.
 
         Parameters
         ----------
@@ -148,7 +141,7 @@ class CheckpointFolder:
         for old in self.names[self.keep :]:
             self.folder.delete(old)
         del self.names[self.keep :]
-        return Written(name, n_bytes)
+        return name, n_bytes
 
     def _read_back(self, name: str, chunks: list[bytes]) -> None:
         """Raise CheckpointError unless a file holds what was written."""

@@ -135,7 +135,7 @@ def foreign(folder, **places):
     world = World(plan.spec(0.0, "reference"), ("a",))
     world.round()
     saved = world.coordinator.checkpoint(world.now)
-    written = folder / CheckpointFolder(str(folder), keep=1).write(saved).name
+    written = folder / CheckpointFolder(str(folder), keep=1).write(saved)[0]
     copy = folder.with_suffix(".dpbb")
     copy.write_bytes(to_bytes(saved))
     for path in (written, copy):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.messages import Assignment
 
-INSTANCES = {50: "ta056", 100: "ta081"}  # 20 machines
+INSTANCE = "ta056"  # 50 jobs on 20 machines
 GIFT_ROOTS = 4096  # ``Order.max_roots``
 
 
@@ -53,8 +53,6 @@ class Costs:
         Thread, decoding and checking a full report and a donation.
     full_loop_s, gift_loop_s
         Loop, applying them.
-    encode_s
-        The seat's, for a full report.
     full_bytes, gift_bytes
         On the wire.
     """
@@ -68,7 +66,6 @@ class Costs:
     gift_s: float
     full_loop_s: float
     gift_loop_s: float
-    encode_s: float
     full_bytes: int
     gift_bytes: int
 
@@ -123,22 +120,12 @@ def sample_roots(n_jobs: int, n_roots: int, seed: int = 0) -> WorkUnit:
     return WorkUnit.from_paths(n_jobs, kept[:n_roots])
 
 
-@dataclass(slots=True)
-class ReportTimes:
-    """Samples of one kind of report; seconds, and bytes of one."""
-
-    encode: list[float]
-    thread: list[float]
-    loop: list[float]
-    n_bytes: int
-
-
 class OneSeat:
     """A real hub with a run and a seat that has leased the whole tree."""
 
-    def __init__(self, n_jobs: int) -> None:
+    def __init__(self) -> None:
         self.hub = Hub(shell := NoShell())
-        problem = FlowShopProblem(taillard_instance(INSTANCES[n_jobs]))
+        problem = FlowShopProblem(taillard_instance(INSTANCE))
         self.spec = RunSpec(RunId("costs"), problem, TreeOptions(), engine="gpu")
         self.hub.hello("w", 1, [seat_message("w")])
         self.hub.open(self.spec, b"")
@@ -148,13 +135,13 @@ class OneSeat:
         )
         self._seq = 0
 
-    def deliver(self, times: ReportTimes, **parts: Any) -> None:
-        """Send a report through encode, decode, check and the hub."""
+    def deliver(self, **parts: Any) -> tuple[float, float, int]:
+        """Send a report through encode, decode, check and the hub.
+
+        Returns seconds of a thread and of the loop, and its bytes.
+        """
         self._seq += 1
-        report = Report(self.lease.id, self._seq, **parts)
-        begin = time.thread_time()
-        message = wrap(encode(report))
-        encoded = time.thread_time()
+        message = wrap(encode(Report(self.lease.id, self._seq, **parts)))
         coordinator = self.hub.run(self.spec.run_id).coordinator
         basis = coordinator.basis(self.lease.id)
         started = time.thread_time()
@@ -162,10 +149,7 @@ class OneSeat:
         checked = check_report(basis, came)
         ready = time.thread_time()
         self.hub.on_report(self.spec.run_id, came, checked)
-        times.loop.append(time.thread_time() - ready)
-        times.thread.append(ready - started)
-        times.encode.append(encoded - begin)
-        times.n_bytes = came.n_bytes
+        return ready - started, time.thread_time() - ready, came.n_bytes
 
 
 def seat_message(worker: str) -> dict[str, Any]:
@@ -180,58 +164,32 @@ def seat_message(worker: str) -> dict[str, Any]:
     }
 
 
-def time_full_reports(n_jobs: int, n_roots: int, repeat: int) -> ReportTimes:
-    """Full reports of so many roots, each checked against the one before."""
-    seat, times = OneSeat(n_jobs), ReportTimes([], [], [], 0)
-    remaining = sample_roots(n_jobs, n_roots)
-    counts = _counts(seat, remaining, remaining)
-    for _ in range(repeat + 2):
-        full = FullReport(
-            counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False
-        )
-        seat.deliver(times, **counts["report"], full=full)
-    return _without(times, 2)
-
-
-def time_gifts(n_jobs: int, n_roots: int, repeat: int) -> ReportTimes:
-    """Donations of ``GIFT_ROOTS`` of so many roots, without a list of the rest."""
-    total = ReportTimes([], [], [], 0)
-    remaining = sample_roots(n_jobs, n_roots)
-    for _ in range(repeat):
-        seat, times = OneSeat(n_jobs), ReportTimes([], [], [], 0)
-        counts = _counts(seat, remaining, remaining)
-        full = FullReport(
-            counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False
-        )
-        seat.deliver(times, **counts["report"], full=full)
-        seat.deliver(times, **counts["report"], gift=remaining.donate(GIFT_ROOTS)[1])
-        total.encode.append(times.encode[1])
-        total.thread.append(times.thread[1])
-        total.loop.append(times.loop[1])
-        total.n_bytes = times.n_bytes
-    return total
-
-
-def _counts(seat: OneSeat, open_roots: WorkUnit, covered: WorkUnit) -> dict[str, Any]:
-    """Return the counts of a session that closed all but ``open_roots`` of the tree."""
-    closed = WorkUnit.whole(open_roots.n_jobs).subtract(covered).depth_counts
-    return {
-        "closed": closed,
-        "report": {
-            "decomposed": open_roots.owned_ancestors,
-            "leaves": 0,
-            "open_roots": len(open_roots),
-            "least_lb": None,
-            "best": None,
-        },
+def report_costs(n_roots: int, repeat: int) -> dict[str, Any]:
+    """Medians of full reports of so many roots, and of donations of some of them."""
+    remaining = sample_roots(taillard_instance(INSTANCE).n_jobs, n_roots)
+    n_jobs = remaining.n_jobs
+    counts: dict[str, Any] = {
+        "decomposed": remaining.owned_ancestors,
+        "leaves": 0,
+        "open_roots": len(remaining),
+        "least_lb": None,
+        "best": None,
     }
-
-
-def _without(times: ReportTimes, first: int) -> ReportTimes:
-    """Leave out the first samples."""
-    return ReportTimes(
-        times.encode[first:], times.thread[first:], times.loop[first:], times.n_bytes
-    )
+    closed = WorkUnit.whole(n_jobs).subtract(remaining).depth_counts
+    full = FullReport(closed, remaining, WorkUnit.empty(n_jobs), last=False)
+    gift = remaining.donate(GIFT_ROOTS)[1]
+    samples: dict[str, list[tuple[float, float, int]]] = {"full": [], "gift": []}
+    for _ in range(repeat):
+        seat = OneSeat()
+        samples["full"].append(seat.deliver(**counts, full=full))
+        samples["gift"].append(seat.deliver(**counts, gift=gift))
+    costs: dict[str, Any] = {}
+    for name, rows in samples.items():
+        thread, loop, n_bytes = zip(*rows, strict=True)
+        costs[f"{name}_s"] = statistics.median(thread)
+        costs[f"{name}_loop_s"] = statistics.median(loop)
+        costs[f"{name}_bytes"] = n_bytes[-1]
+    return costs
 
 
 # -- Dask -----------------------------------------------------------------------
@@ -332,18 +290,6 @@ async def _beat(times: int) -> None:
         await worker.heartbeat()
 
 
-def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
+def measure(n_roots: int, repeat: int) -> Costs:
     """Measure all costs of seats that hold so many roots; takes some seconds."""
-    full = time_full_reports(n_jobs, n_roots, repeat)
-    gift = time_gifts(n_jobs, n_roots, max(3, repeat // 8))
-    median = statistics.median
-    return Costs(
-        **asyncio.run(_dask(10 * repeat)),
-        full_s=median(full.thread),
-        gift_s=median(gift.thread),
-        full_loop_s=median(full.loop),
-        gift_loop_s=median(gift.loop),
-        encode_s=median(full.encode),
-        full_bytes=full.n_bytes,
-        gift_bytes=gift.n_bytes,
-    )
+    return Costs(**asyncio.run(_dask(10 * repeat)), **report_costs(n_roots, repeat))

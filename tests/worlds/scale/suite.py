@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     for name in ("seats", "processes", "repeat", "roots"):
         if np.min(getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
-    costs = measured.measure(N_JOBS, args.roots, args.repeat)
+    costs = measured.measure(args.roots, args.repeat)
     print("ms on the loop: " + _in_ms(costs))
     physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
     simulate = partial(simulate_case, costs=costs, physics=physics, seed=args.seed)

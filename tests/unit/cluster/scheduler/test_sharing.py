@@ -53,18 +53,18 @@ def test_shares_of_known_cases(demands, seats, turn, expected):
 def test_moves_never_take_more_than_there_is(pairs, free, coming):
     """Nobody gives below its share, takes above it, or gives what nobody lacks."""
     held, shares = zip(*pairs, strict=True)
-    step = moves(held, shares, free, coming)
-    assert sum(step.take) <= free
+    steps = moves(held, shares, free, coming)
+    assert sum(take for take, _ in steps) <= free
     lacking = sum(max(0, share - mine) for mine, share in pairs)
-    assert sum(step.give) <= max(0, lacking - free - coming)
-    for (mine, share), take, give in zip(pairs, step.take, step.give, strict=True):
+    assert sum(give for _, give in steps) <= max(0, lacking - free - coming)
+    for (mine, share), (take, give) in zip(pairs, steps, strict=True):
         assert 0 <= take <= max(0, share - mine)
         assert 0 <= give <= max(0, mine - share)
 
 
 def test_moves_wait_for_seats_that_are_coming():
     """A seat that drains already is not asked for twice."""
-    assert moves([4, 0], [2, 2], free=0, coming=0).give == [2, 0]
-    assert moves([3, 0], [2, 2], free=0, coming=1).give == [1, 0]
-    assert moves([2, 0], [2, 2], free=0, coming=2).give == [0, 0]
-    assert moves([2, 0], [2, 2], free=2, coming=0).take == [0, 2]
+    assert moves([4, 0], [2, 2], free=0, coming=0) == [(0, 2), (0, 0)]
+    assert moves([3, 0], [2, 2], free=0, coming=1) == [(0, 1), (0, 0)]
+    assert moves([2, 0], [2, 2], free=0, coming=2) == [(0, 0), (0, 0)]
+    assert moves([2, 0], [2, 2], free=2, coming=0) == [(0, 0), (2, 0)]

@@ -132,7 +132,7 @@ def test_names_are_in_the_order_of_their_numbers(tmp_path):
     (tmp_path / "checkpoint-000002.dpbb").unlink()
     folder = CheckpointFolder(str(tmp_path), keep=2, goes_on=state.spec.run_id)
     for number in ("999999", "1000000", "1000001"):
-        assert folder.write(state).name == f"checkpoint-{number}.dpbb"
+        assert folder.write(state)[0] == f"checkpoint-{number}.dpbb"
         assert folder.names[0] == f"checkpoint-{number}.dpbb"
     assert folder.names[1] == "checkpoint-1000000.dpbb"
     assert {name for name in files(tmp_path) if name.endswith("dpbb")} == {
