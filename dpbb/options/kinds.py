@@ -171,41 +171,40 @@ def choice(values: type[StrEnum]) -> Kind:
     return Kind(allowed, check, check, "NAME", given)
 
 
-def one_of(*values: str) -> Kind:
-    """Texts out of a few."""
-    allowed = "one of " + ", ".join(values)
+def _of(
+    allowed: str, is_allowed: Callable[[Any], bool], metavar: str | None, given: str
+) -> Kind:
+    """Return the kind of those values that a function says to be allowed."""
 
-    def check(value: Any, name: str) -> str:
-        if not isinstance(value, str) or value not in values:
+    def check(value: Any, name: str) -> Any:
+        if not is_allowed(value):
             _refuse(name, allowed, value)
         return value
 
-    return Kind(allowed, check, check, "NAME", "str")
+    return Kind(allowed, check, check, metavar, given)
+
+
+def one_of(*values: str) -> Kind:
+    """Texts out of a few."""
+    allowed = "one of " + ", ".join(values)
+    return _of(allowed, lambda x: isinstance(x, str) and x in values, "NAME", "str")
 
 
 def is_a(type_: Any, allowed: str) -> Kind:
     """Instances of a type, which no text stands for."""
-
-    def check(value: Any, name: str) -> Any:
-        if not isinstance(value, type_):
-            _refuse(name, allowed, value)
-        return value
-
-    return Kind(allowed, check, check, None, type_.__name__)
+    return _of(allowed, lambda x: isinstance(x, type_), None, type_.__name__)
 
 
 FUNCTION = is_a(Callable, "a function")
 
 
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
 def name(allowed: str) -> Kind:
     """Names that the options do not know; whoever uses them checks them."""
-
-    def check(value: Any, option: str) -> str:
-        if not isinstance(value, str) or not value.strip():
-            _refuse(option, allowed, value)
-        return str(value)
-
-    return Kind(allowed, check, check, "NAME", "str")
+    return _of(allowed, _is_name, "NAME", "str")
 
 
 def path(metavar: str, allowed: str) -> Kind:
@@ -213,9 +212,9 @@ def path(metavar: str, allowed: str) -> Kind:
 
     def check(value: Any, name: str) -> str:
         plain = os.fspath(value) if isinstance(value, os.PathLike) else value
-        if not isinstance(plain, str) or not plain.strip():
+        if not _is_name(plain):
             _refuse(name, allowed, value)
-        return plain
+        return str(plain)
 
     return Kind(allowed, check, check, metavar, PATH, place=True)
 
@@ -236,17 +235,13 @@ def address() -> Kind:
 
 def flag() -> Kind:
     """Truth values."""
-    allowed = "true or false"
-
-    def check(value: Any, name: str) -> bool:
-        if not isinstance(value, bool):
-            _refuse(name, allowed, value)
-        return value
+    plain = is_a(bool, "true or false")
 
     def parse(text: str, name: str) -> bool:
-        return check({"true": True, "false": False}.get(text.lower(), text), name)
+        known = {"true": True, "false": False}.get(text.lower(), text)
+        return bool(plain.check(known, name))
 
-    return Kind(allowed, check, parse, None, "bool")
+    return replace(plain, parse=parse)
 
 
 def permutation() -> Kind:

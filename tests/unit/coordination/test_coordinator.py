@@ -389,18 +389,6 @@ def test_silent_seat_loses_its_lease_and_works_again_when_it_is_heard():
     assert world.run(n_nodes=50).exhausted
 
 
-def test_a_seat_that_never_reported_is_not_called_silent():
-    """It may be compiling."""
-    world = World(spec_of(LARGE, lease_timeout_s=10.0), seats=["a"])
-    world.assign()
-    world.coordinator.lease(UnitId(1), 1, "a", world.now)
-    world.now += 10.0
-    world.coordinator.tick(world.now)
-    events = world.coordinator.snapshot(world.now).events
-    (lost,) = (event.text for event in events if event.kind == "lost")
-    assert "silent" not in lost
-
-
 @pytest.mark.parametrize("heard", ["unassign", "lease", "seat"])
 def test_silent_assignment_ends_as_well(heard):
     """Its future may never have started."""

@@ -5,7 +5,6 @@ import pickle
 import pytest
 
 from dpbb.coordination import run
-from dpbb.coordination.run import WINDOW_S, RateMeter
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination
@@ -162,16 +161,6 @@ def test_seats_that_have_units_and_never_reported_are_compiling():
     world.tasks["a"].explore(1)
     world.report("a")
     assert waits_for(9.0) == ""
-
-
-def test_rate_is_that_of_the_last_seconds():
-    meter = RateMeter(10.0)
-    assert meter.rate(10.0, 0) == 0.0
-    for second in range(1, 21):  # 100 a second, then 1000
-        nodes = 100 * second if second <= 10 else 1000 + 1000 * (second - 10)
-        meter.note(10.0 + second, nodes)
-    assert meter.rate(30.0, nodes) == pytest.approx(1000)
-    assert len(meter._samples) <= WINDOW_S + 2
 
 
 @pytest.mark.parametrize(

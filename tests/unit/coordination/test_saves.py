@@ -80,11 +80,3 @@ def test_a_silent_seat_is_waited_for_once():
     assert not saves.done(third, leases)  # a answers again
     saves.reported("a")
     assert saves.done(third, leases)
-
-
-def test_a_lease_that_is_gone_is_not_asked():
-    saves = Saves()
-    token = saves.request(ABC, 0.0)
-    assert saves.next(token, 0.0, {"b"}) == ["b"]
-    saves.reported("b")
-    assert saves.done(token, {"b"})

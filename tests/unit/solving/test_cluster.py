@@ -1,5 +1,4 @@
 import time
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
@@ -68,29 +67,6 @@ def test_a_cluster_starts_when_there_will_be_no_schedule(reached):
 def test_what_fails_before_a_schedule_does_not_wait_for_one(reached):
     with pytest.raises(ArithmeticError), Cluster(call_of()).entered():
         raise ArithmeticError
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "text"),
-    [(None, "workers to start here"), ("tcp://host:1", "an answer of tcp://host:1")],
-)
-def test_a_cluster_that_takes_longer_than_a_second_is_waited_for_in_words(
-    monkeypatch, scheduler, text
-):
-    monkeypatch.setattr(module, "POLL_S", 0.01)
-    call, said = call_of(scheduler=scheduler), []
-    call.progress.waiting = said.append
-    cluster = Cluster(call)
-    starting = cluster._starting = Future()
-    for _ in range(90):
-        assert not cluster.is_there()
-    assert said == []
-    for _ in range(20):
-        assert not cluster.is_there()
-    assert set(said) == {text}
-    starting.set_result("a client")
-    assert cluster.is_there()
-    assert said[-1] == ""
 
 
 @pytest.mark.parametrize("opened", [False, True])

@@ -9,7 +9,6 @@ import os
 import pytest
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.proof.certificate import Certificate
 from dpbb.text.files import (
     alone,
     check_writable,
@@ -74,17 +73,6 @@ def test_part_of_a_file_stays_only_in_one_of_before(tmp_path, error):
         if isinstance(error, OSError):
             assert str(raised.value) == f"{path}: cannot be written: full"
     assert list(tmp_path.iterdir()) == [old]
-
-
-def test_no_part_of_a_certificate_stays(tmp_path, monkeypatch):
-    def fail(path, _content):
-        path.touch()
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
-    with pytest.raises(DpbbError, match="cannot be written: full"):
-        Certificate({}).write(tmp_path / "proof.json.gz")
-    assert not list(tmp_path.iterdir())
 
 
 def test_files_are_read_whole_if_they_are_not_too_large(tmp_path):
