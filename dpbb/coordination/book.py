@@ -91,27 +91,27 @@ class Book:
 
     # -- seats ------------------------------------------------------------------
 
-    def add_seat(self, seat: Seat, now: float, *, told: bool = True) -> None:
+    def add_seat(self, seat: Seat, now: float, *, shown: bool = True) -> None:
         """Add a seat; one that is there already drains no more.
 
-        ``told``: people see it among the events.
+        ``shown``: people see it among the events.
         """
         record = self.seats.get(seat.id)
         if record is None or record.seat != seat:
             self.remove_seat(seat.id, now)
             record = self.seats[seat.id] = SeatRecord(seat)
             self.balance.note_kind(record)
-            if told:
+            if shown:
                 self._events.add(now, "seat", seat.label)
         record.draining = False
         self.balance.seat_changed(record)
 
     def remove_seat(
-        self, seat_id: SeatId, now: float, *, lost: bool = True, told: bool = True
+        self, seat_id: SeatId, now: float, *, lost: bool = True, shown: bool = True
     ) -> None:
         """Forget a seat, if it is there, and take its unit back.
 
-        ``lost``: it went away with its worker. ``told``: as of ``add_seat``.
+        ``lost``: it went away with its worker. ``shown``: as of ``add_seat``.
         """
         record = self.seats.pop(seat_id, None)
         if record is None:
@@ -119,7 +119,7 @@ class Book:
         if lost:
             self.seats_lost += 1
             self._events.add(now, "seat-lost", record.seat.label)
-        elif told:
+        elif shown:
             self._events.add(now, "seat-left", record.seat.label)
         record.draining = True
         if record.silent is not None:
@@ -423,7 +423,7 @@ class Book:
             report.open_roots - given if full is None else len(full.remaining)
         )
         if checked is not None:
-            self._settle(lease, report, checked)
+            self._apply(lease, report, checked)
             if full is not None:
                 lease.safe_at = max(lease.safe_at, now - max(0.0, report.age_s))
                 if report.least_lb is not None:  # both are bounds of what remains
@@ -437,7 +437,7 @@ class Book:
         engine = lease.seat.seat.engine
         self.engine_nodes[engine] = self.engine_nodes.get(engine, 0) + nodes
 
-    def _settle(self, lease: LeaseRecord, report: Report, checked: Checked) -> None:
+    def _apply(self, lease: LeaseRecord, report: Report, checked: Checked) -> None:
         """Take a gift out of a leased unit, or count anew by its full report."""
         if checked.basis is not lease.basis or checked.seq != lease.seq:
             raise InvariantError(

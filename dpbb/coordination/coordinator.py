@@ -126,22 +126,22 @@ class Coordinator(Run):
         """How many more seats this run can feed now: two open roots each."""
         return self.book.wanted_seats() if self.running else 0
 
-    def add_seat(self, seat: Seat, now: float, *, told: bool = True) -> None:
+    def add_seat(self, seat: Seat, now: float, *, shown: bool = True) -> None:
         """Let the run use a seat; one that is there already drains no more.
 
-        ``told``: people see it among the events.
+        ``shown``: people see it among the events.
         """
-        self.book.add_seat(seat, now, told=told)
+        self.book.add_seat(seat, now, shown=shown)
 
     def remove_seat(
-        self, seat_id: SeatId, now: float, *, lost: bool = True, told: bool = True
+        self, seat_id: SeatId, now: float, *, lost: bool = True, shown: bool = True
     ) -> None:
         """Forget a seat; its unit waits again, as of its last full report.
 
         ``lost``: it is gone with its worker, and not only given to another run.
-        ``told``: as of ``add_seat``.
+        ``shown``: as of ``add_seat``.
         """
-        self.book.remove_seat(seat_id, now, lost=lost, told=told)
+        self.book.remove_seat(seat_id, now, lost=lost, shown=shown)
         self._go_on(now)
 
     def average_over(self, seconds: float) -> None:

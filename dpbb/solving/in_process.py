@@ -115,7 +115,7 @@ class InProcessRun:
         coordinator, spec = self._coordinator, self._spec
         with self._lock:
             seat = Seat(SEAT, SEAT, self._sessions.device, spec.engine)
-            coordinator.add_seat(seat, time.monotonic(), told=False)
+            coordinator.add_seat(seat, time.monotonic(), shown=False)
         while not coordinator.finished:
             with self._lock:
                 now = time.monotonic()

@@ -85,18 +85,17 @@ def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
         call.progress.incumbent(step.seconds, step.value, bound)
         cluster.answered.set()
 
+    hooks = StartSearch(
+        device=device,
+        should_stop=call.should_stop,
+        tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
+        on_note=call.progress.waiting,
+    )
     try:
         return make_plan(
-            call.problem,
-            call.name,
-            call.options,
-            began=call.began,
+            call.problem, call.name, call.options, hooks, began=call.began,
             on_incumbent=found,
-            should_stop=call.should_stop,
-            tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
-            on_note=call.progress.waiting,
-            device=device,
-        )
+        )  # fmt: skip
     except (EngineUnavailable, RuntimeError, MemoryError) as error:
         if device == "cpu":
             raise
@@ -108,13 +107,10 @@ def make_plan(
     problem: Problem[Any],
     name: str,
     options: SolveOptions,
+    hooks: StartSearch | None = None,
     *,
     began: float,
     on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
-    should_stop: Callable[[], bool] = lambda: False,
-    tree_waits: Callable[[], bool] = lambda: False,
-    device: str = "cpu",
-    on_note: Callable[[str], None] = lambda _text: None,
 ) -> Plan:
     """Run the start heuristics.
 
@@ -122,34 +118,31 @@ def make_plan(
     ----------
     problem, name, options, began
         See ``Plan``.
-    should_stop
-        Polled every few milliseconds; True ends the heuristics early.
-    tree_waits
-        Polled, too: see ``StartSearch``.
-    device
-        ``"gpu"``: one that nobody explores on yet may search, too.
+    hooks
+        What the search polls and calls, and its device: on a GPU that nobody explores
+        on yet it has a time of its own. What the options say of it is added.
+    on_incumbent
+        Called with every better schedule, and the lower bound.
     """
     bound = proving_bound(problem)
     plan = Plan(problem, name, options, began, root_bound=bound)
     now = time.monotonic()
     left = plan.seconds_left(now)
     limit, wait = _times(options, left)
-    if device == "gpu":
+    hooks = hooks or StartSearch()
+    if hooks.device == "gpu":
         limit = (
             GPU_START_S if left is None else min(GPU_START_S, GPU_START_SHARE * left)
         )
-    search = StartSearch(
-        Heuristics.NONE if options.cutoff is not None else options.heuristics,
+    search = replace(
+        hooks,
+        method=Heuristics.NONE if options.cutoff is not None else options.heuristics,
         time_limit_s=limit,
         end=None if wait is None else now + wait,
         threads=options.threads,
-        device=device,
         seed=options.seed,
         initial=options.initial,
         lower_bound=bound,
-        should_stop=should_stop,
-        tree_waits=tree_waits,
-        on_note=on_note,
     )
     first = heuristics_of(problem).first_incumbent
     return searched(plan, search, first, on_incumbent=on_incumbent)

@@ -162,7 +162,7 @@ def alone(lock: Path, expected: str) -> Iterator[None]:
         cannot be written.
     """
     with ExitStack() as stack:
-        with _told(lock):
+        with _named(lock):
             # without a buffer: what a full disk has no room for is not left in it
             file = stack.enter_context(lock.open("ab+", buffering=0))
             try:
@@ -185,7 +185,7 @@ def whole_file(path: str | Path) -> Iterator[None]:
     DpbbError: it cannot be written.
     """
     made = None
-    with _told(path):
+    with _named(path):
         try:
             made = _make(path)
             yield
@@ -196,7 +196,7 @@ def whole_file(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told(path: str | Path) -> Iterator[None]:
+def _named(path: str | Path) -> Iterator[None]:
     """Say which file could not be written in this block: DpbbError, not OSError."""
     try:
         yield

@@ -68,14 +68,14 @@ class SeatSharing:
         run.seats.add(seat.id)
         seat.run = run.id
         known = seat.for_run(run.engines)
-        run.coordinator.add_seat(known, self._clock(), told=not run.shares_with)
+        run.coordinator.add_seat(known, self._clock(), shown=not run.shares_with)
         self.changed[run.id] = None
 
     def give_up(self, run: OpenRun, seat: SeatState) -> None:
         """Take a seat from a run at once."""
         gone = seat.id not in self._table.seats
         told = gone or not run.shares_with
-        run.coordinator.remove_seat(seat.id, self._clock(), lost=gone, told=told)
+        run.coordinator.remove_seat(seat.id, self._clock(), lost=gone, shown=told)
         run.seats.discard(seat.id)
         run.leaving.discard(seat.id)
         seat.run = None

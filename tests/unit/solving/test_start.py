@@ -12,6 +12,7 @@ import pytest
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions, Strategy
+from dpbb.problem import StartSearch
 from dpbb.solving import start
 from dpbb.solving.start import chosen_strategy, make_plan
 from tests.unit.solving.test_plan import ORDER, PROBLEM, plan_of
@@ -109,11 +110,13 @@ def test_a_tree_that_waits_ends_the_heuristics_unless_they_may_prove():
     """They go on beside it; with few machines beams prove more than trees."""
     many = FlowShopProblem(taillard_instance("ta021"))
     limit = SolveOptions(heuristic_time_s=1000.0)
-    plan = make_plan(many, "ta021", limit, began=0.0, tree_waits=lambda: True)
+    plan = make_plan(
+        many, "ta021", limit, StartSearch(tree_waits=lambda: True), began=0.0
+    )
     assert plan.permutation is not None
     few = FlowShopProblem(taillard_instance("ta001"))
     limit = SolveOptions(heuristic_time_s=0.1)
-    make_plan(few, "ta001", limit, began=0.0, tree_waits=pytest.fail)
+    make_plan(few, "ta001", limit, StartSearch(tree_waits=pytest.fail), began=0.0)
 
 
 def test_a_gpu_that_has_no_tree_yet_searches_for_a_part_of_the_time():
@@ -126,7 +129,13 @@ def test_a_gpu_that_has_no_tree_yet_searches_for_a_part_of_the_time():
     shop = Shop(PROBLEM.instance)
     for limit in (None, 50.0):
         now = time.monotonic()
-        make_plan(shop, "", SolveOptions(time_limit_s=limit), began=now, device="gpu")
+        make_plan(
+            shop,
+            "",
+            SolveOptions(time_limit_s=limit),
+            StartSearch(device="gpu"),
+            began=now,
+        )
     assert [search.device for search in searches] == ["gpu", "gpu"]
     assert searches[0].time_limit_s == 15.0
     assert 9.0 < searches[1].time_limit_s <= 10.0
