@@ -88,20 +88,6 @@ def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
     return plan
 
 
-def _check_file(
-    name: str, saved: Checkpoint, options: SolveOptions, *others: object
-) -> None:
-    """Raise OptionError if a file cannot be written, is another, or cannot go on."""
-    path = getattr(options, name)
-    if path is None:
-        return
-    check_writable(path, name, *others)
-    # with a better schedule they may be optimal no more
-    if name == "optima_file" and options.initial is None:
-        file = OptimaFile(Path(path), saved.spec.problem)
-        file.check(saved.value, saved.first_optimum)
-
-
 def options_before(saved: Checkpoint) -> SolveOptions:
     """Return the options that a run goes on with, unless others are given."""
     tree = saved.spec.tree
@@ -146,19 +132,6 @@ def strategy_before(saved: Checkpoint) -> Strategy:
     return Strategy.INCUMBENT if is_one else Strategy.FROM_BELOW
 
 
-def _of_tree(options: SolveOptions) -> dict[str, Any]:
-    """Return the options that a run cannot change when it goes on."""
-    rows = OPTIONS.values()
-    names = [row.name for row in rows if row.resumed is Resumed.FIXED]
-    values = {name: getattr(options, name) for name in names}
-    tuning = options.tuning
-    return {
-        **values,
-        "branching_ub": tuning.branching_ub,
-        "root_order": tuning.root_order,
-    }
-
-
 def read_saved(
     source: str | Path, problem: Problem[Any] | None, changes: Mapping[str, Any]
 ) -> tuple[Checkpoint, SolveOptions]:
@@ -187,9 +160,14 @@ def read_saved(
     options = numbered(saved.spec.problem, fixed.replace(**changed))
     if options.workers != 0 and "checkpoint" not in changes:
         options = options.replace(checkpoint=folder_of(path))
-    old_values, new_values = _of_tree(fixed), _of_tree(options)
-    for name, old in old_values.items():
-        if (new := new_values[name]) != old:
+    names = [name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED]
+    pairs = [(name, getattr(fixed, name), getattr(options, name)) for name in names]
+    pairs += [
+        (name, getattr(fixed.tuning, name), getattr(options.tuning, name))
+        for name in ("branching_ub", "root_order")
+    ]
+    for name, old, new in pairs:
+        if new != old:
             raise OptionError(
                 f"{name}: expected {old}, as the checkpoint's tree has it, got {new}"
             )
@@ -209,9 +187,13 @@ def read_saved(
             f"cutoff: expected upper_bound, which may be smaller than before, got "
             f"{options.cutoff}"
         )
-    for name in ("certificate", "optima_file"):
-        journal = options.certificate if name == "optima_file" else None
-        _check_file(name, saved, options, source, journal)
+    if options.certificate is not None:
+        check_writable(options.certificate, "certificate", source)
+    if options.optima_file is not None:
+        check_writable(options.optima_file, "optima_file", source, options.certificate)
+        if options.initial is None:  # else they may be optimal no more
+            file = OptimaFile(Path(options.optima_file), saved.spec.problem)
+            file.check(saved.value, saved.first_optimum)
     if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
         options = options.replace(engine=EngineName.REFERENCE)
     return saved, options
