@@ -225,12 +225,6 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     InstanceError: what the instance says of itself does not fit.
     """
     check_numbers(problem)
-    lists = {"initial": options.initial, "root_order": options.tuning.root_order}
-    for option, jobs in lists.items():
-        if jobs is not None and len(jobs) != problem.n_jobs:
-            raise OptionError(
-                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
-            )
     any_ub = 0  # whether there is one for MinBranch is asked below
     reason = refusal(problem, tree_of(problem, options, any_ub))
     if reason is not None:

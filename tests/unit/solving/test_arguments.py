@@ -8,7 +8,7 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 from dpbb.progress import Progress
-from dpbb.solving.arguments import Call, check_engine, check_fit
+from dpbb.solving.arguments import Call, check_engine, check_fit, numbered
 from tests.unit.solving.test_plan import PROBLEM
 from tests.waiting import WaitingJobs
 
@@ -16,9 +16,9 @@ from tests.waiting import WaitingJobs
 def test_permutation_of_another_size_is_refused():
     three = (0, 1, 2)
     with pytest.raises(OptionError, match=r"^initial: expected 4 jobs, got 3"):
-        check_fit(PROBLEM, SolveOptions(initial=three))
+        numbered(PROBLEM, SolveOptions(initial=three))
     with pytest.raises(OptionError, match=r"^root_order: expected 4 jobs, got 3"):
-        check_fit(PROBLEM, SolveOptions(tuning={"root_order": three}))
+        numbered(PROBLEM, SolveOptions(tuning={"root_order": three}))
 
 
 def test_a_rule_that_does_not_fit_the_problem_is_refused():
