@@ -180,7 +180,7 @@ def test_every_command_uses_the_variables(dpbb, cluster, name, monkeypatch, tmp_
     assert json.loads(dpbb("attach", run_id, "--json").out)["decomposed"] == 1_586
 
 
-def test_unknown_runs_and_schedulers_are_named(dpbb, address, monkeypatch):
+def test_unknown_runs_are_named(dpbb, address):
     ran = dpbb("attach", "nothing")
     assert ran.code == 1
     assert "expected the name of one run" in ran.err
@@ -189,10 +189,6 @@ def test_unknown_runs_and_schedulers_are_named(dpbb, address, monkeypatch):
         pytest.raises(ClusterError, match="expected the name of one run"),
     ):
         package.attach("nothing", client)
-    monkeypatch.delenv("DPBB_SCHEDULER")
-    ran = dpbb("list")
-    assert ran.code == 2
-    assert "--scheduler: expected the address of a Dask scheduler" in ran.err
 
 
 SHOP = "2,3\n1,4\n3,1\n2,2\n4,1\n1,1\n3,3\n"

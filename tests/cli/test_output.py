@@ -76,13 +76,6 @@ def test_nothing_is_left_by_a_failed_solve(dpbb, tmp_path, monkeypatch, error, c
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_is_left_by_refused_options(dpbb, tmp_path):
-    bad = ("--initial", "0 1 2", "--output", tmp_path / "s.csv")
-    assert dpbb("solve", "ta001", *bad).code == 2
-    assert dpbb("evaluate", "ta001", "0 1", "--output", tmp_path / "s.csv").code == 2
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_link_to_nothing_gets_its_file(dpbb, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "s.csv")
@@ -118,22 +111,6 @@ def test_the_result_is_shown_though_its_certificate_cannot_be_written(dpbb):
         "dpbb: error: /dev/full: cannot be written: No space left on device\n"
     )
     assert json.loads(ran.out)["decomposed"] == 1_586
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("", "--output: expected the path of a file, got ''"),
-        (" ", "--output: expected the path of a file, got ' '"),
-        (".", "--output: expected a file that can be written, got .: Is a directory"),
-        ("x" * 300, "x: File name too long"),
-        ("a\0b", "embedded null byte"),
-    ],
-)
-def test_what_is_no_file_is_refused(dpbb, path, message):
-    ran = dpbb("solve", "ta001", "--output", path)
-    assert ran.code == 2
-    assert message in ran.err
 
 
 @needs_full

@@ -22,16 +22,6 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "suffix"),
-    [*((kind, "svg") for kind in KINDS), ("gantt", "png"), ("gantt", "pdf")],
-)
-def test_every_kind_becomes_a_file(kind, suffix, tmp_path):
-    figure_of(DATA[kind], kind).savefig(tmp_path / f"plot.{suffix}")
-    assert (tmp_path / f"plot.{suffix}").stat().st_size > 2000
-    assert pyplot.get_fignums() == []
-
-
 MANY_SERIES = [
     {"series": f"instance_{name}, many nodes", "gpus": n, "seconds": 1 / n}
     for name in "abcde"

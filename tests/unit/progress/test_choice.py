@@ -56,12 +56,6 @@ def test_a_style_can_be_forced(style, kind):
         assert chosen(style, stream) is kind
 
 
-def test_a_closed_stream_is_no_terminal():
-    stream = io.StringIO()
-    stream.close()
-    assert chosen("auto", stream) is ProgressPrinter
-
-
 @pytest.mark.parametrize(
     ("shell", "kind"),
     [
