@@ -287,7 +287,7 @@ class _Runs:
         return self.incumbent.value < before
 
 
-class Desk(threading.local):
+class OwnRoom(threading.local):
     """Where a thread searches locally."""
 
     def __init__(self, problem: FlowShopProblem, dtype: DTypeLike) -> None:
@@ -305,7 +305,7 @@ class Polish:
         self._by_work = np.argsort(-problem.times.sum(axis=1), kind="stable")
         dtype, self._limit = narrowest(problem, value, POLISHED_OUT)
         self._lane = dtype(0)
-        self._desk = Desk(problem, dtype)
+        self._own = OwnRoom(problem, dtype)
         self._runs = 0
 
     def __call__(
@@ -332,7 +332,7 @@ class Polish:
             rest = self._by_work[~np.isin(self._by_work, start)]
             sequence = np.concatenate([start, rest, [0]])
             rng = random_state(self._search.seed, self._runs << 16 | index)
-            own = addresses(self._desk.room), self._lane
+            own = addresses(self._own.room), self._lane
             done = complete(*own, sequence, len(start), self._limit, rng, stop)
             return sequence[:-1] if done else None
 
