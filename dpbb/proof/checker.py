@@ -622,7 +622,10 @@ class Tree:
         sums, nodes = ZERO, self.nodes_of(part, ub)
         while left[0] >= 0 and (some := [*islice(nodes, wanted)]):
             some = self.spread(some, ub, min(wanted, most // SPREAD))
-            found = run(lambda node: self.below(node, ub, left), some)
+            pruned = [node for node in some if node.ends is None]
+            others = [node for node in some if node.ends is not None]
+            found = run(lambda node: self.below(node, ub, left), others)
+            sums = reduce(plus, (self.below(node, ub, left) for node in pruned), sums)
             sums = reduce(plus, found, sums)
         return sums if left[0] >= 0 and sum(sums[:2]) <= most else None
 
