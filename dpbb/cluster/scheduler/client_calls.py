@@ -23,6 +23,11 @@ from dpbb.errors import (
 )
 from dpbb.result import Termination
 
+CALLS = (
+    *("watch", "outcome", "optima", "stop", "offer"),
+    *("runs", "discard", "save", "save_now"),
+)
+
 
 class ClientCalls:
     """What clients ask of runs that are there."""
@@ -35,17 +40,7 @@ class ClientCalls:
 
     def handlers(self) -> dict[str, Callable[..., Awaitable[Any]]]:
         """Return the RPC handlers, by their names after ``dpbb_``."""
-        return {
-            "watch": self.watch,
-            "outcome": self.outcome,
-            "optima": self.optima,
-            "stop": self.stop,
-            "offer": self.offer,
-            "runs": self.runs,
-            "discard": self.discard,
-            "save": self.save,
-            "save_now": self.save_now,
-        }
+        return {name: getattr(self, name) for name in CALLS}
 
     def changed(self, run_id: RunId) -> None:
         """Wake those who watch a run."""

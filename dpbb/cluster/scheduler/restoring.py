@@ -97,7 +97,8 @@ def unended(source: str) -> Folder | None:
 
 async def _restore(folder: Folder, open_saved: OpenSaved) -> None:
     """Open the run of a folder, unless it is over."""
-    saved = await in_thread(newest_whole, folder)  # maybe a gigabyte: in its own time
+    # maybe a gigabyte: in its own time
+    _, saved, _ = await in_thread(newest_whole, folder)
     if saved.error is not None or saved.finished:
         logger.info("%s: run %s is over", folder.url, saved.spec.run_id)
         return

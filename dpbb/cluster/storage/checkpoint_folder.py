@@ -206,12 +206,16 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
         Nothing there, damaged, of another problem or another version of dpbb.
     """
     folder = Folder(source)
-    names = header_names(folder)
-    if names:
-        return _load_newest(folder, names, problem)
-    if folder.is_there():
-        raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
-    return _load(*_of_file(source), problem)
+    if not folder.is_there():
+        return _load(*_of_file(source), problem)
+    name, found, error = newest_whole(folder, problem)
+    if error is not None:
+        raise CheckpointError(
+            f"{error}. Of the others in the folder {name} is whole, with "
+            f"{found.counters.nodes:,} nodes after {found.totals.seconds:.0f} s: go on "
+            f"from it by dpbb resume {folder.label(name)}"
+        ) from error
+    return found
 
 
 def _of_file(source: str) -> tuple[Folder, str]:
@@ -232,45 +236,24 @@ def folder_of(source: str) -> str | None:
     return folder.source if HEADER.fullmatch(name) else None
 
 
-def newest_whole(folder: Folder) -> Checkpoint:
+def newest_whole(
+    folder: Folder, problem: Problem[Any] | None = None
+) -> tuple[str, Checkpoint, CheckpointError | None]:
     """Read the newest checkpoint of a folder that is not damaged.
+
+    Returns its name, itself, and what is wrong with the newest, if it is another.
 
     CheckpointError: there is none.
     """
-    names = header_names(folder)
-    found = _first_whole(folder, names, None)
-    if found is not None:
-        return found[1]
-    if names:
-        return _load(folder, names[0], None)  # raises, and says why
-    raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
-
-
-def _load_newest(
-    folder: Folder, names: list[str], problem: Problem[Any] | None
-) -> Checkpoint:
-    """Read the newest; if it is damaged, say which one before it is not."""
-    try:
-        return _load(folder, names[0], problem)
-    except CheckpointError as error:
-        found = _first_whole(folder, names[1:], problem)
-        if found is None:
-            raise
-        name, good = found
-        raise CheckpointError(
-            f"{error}. Of the others in the folder {name} is whole, with "
-            f"{good.counters.nodes:,} nodes after {good.totals.seconds:.0f} s: go on "
-            f"from it by dpbb resume {folder.label(name)}"
-        ) from error
-
-
-def _first_whole(
-    folder: Folder, names: list[str], problem: Problem[Any] | None
-) -> tuple[str, Checkpoint] | None:
-    for name in names:
-        with suppress(CheckpointError):
-            return name, _load(folder, name, problem)
-    return None
+    wrong: CheckpointError | None = None
+    for name in header_names(folder):
+        try:
+            return name, _load(folder, name, problem), wrong
+        except CheckpointError as error:
+            wrong = wrong or error
+    raise wrong or CheckpointError(
+        f"expected a checkpoint in folder {folder.url}, got none"
+    )
 
 
 def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint:
