@@ -979,6 +979,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="explore the whole tree")
     parser.add_argument("--threads", type=whole, default=os.cpu_count() or 1)
     args = parser.parse_args()
+    sys.setrecursionlimit(4 * MOST_JOBS)  # plain Python has a call for each job
     try:
         verdict, text = check(read(args.certificate), args, fast)
     except (OSError, ValueError) as error:
@@ -987,7 +988,7 @@ def main():
         return 2
     except Failed as error:
         verdict, text = FALSE, error
-    except (Unchecked, MemoryError, KeyboardInterrupt) as error:
+    except (Unchecked, MemoryError, RecursionError, KeyboardInterrupt) as error:
         verdict, text = TOO_LITTLE, f"it was stopped: {type(error).__name__}: {error}"
     print(f"{verdict}: {text}")
     return EXIT[verdict]

@@ -260,10 +260,10 @@ def verify(
             notes.append("nothing was explored again, as none was asked for")
     except (OptionError, EngineUnavailable):
         raise
-    except (checker.Unchecked, MemoryError) as error:
+    except (checker.Unchecked, MemoryError, RecursionError) as error:
         notes.append(f"{step}: it was stopped: {error or 'too little memory'}")
         verdict = checker.TOO_LITTLE
-    except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
+    except (checker.Failed, ValueError, ArithmeticError) as error:
         # not Failed: what an instance, a unit of work or an engine cannot be
         checks.append(Check(step, False, str(error)))
         verdict = checker.FALSE

@@ -385,9 +385,12 @@ def test_roots_that_leave_too_much_between_them_are_not_looked_at(both, monkeypa
     assert text.count("roots that leave at most") == 2
 
 
-def test_too_little_memory_refutes_nothing(dealt, monkeypatch, both):
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_too_little_memory_refutes_nothing(error, dealt, monkeypatch, both):
+    """Nor does a tree that is too deep for plain Python."""
+
     def full(*_):
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(checker, "check_books", full)
     assert both(dealt)[0] == checker.TOO_LITTLE
