@@ -442,13 +442,10 @@ class Rows:
         return self.hoists[key][0]
 
 
-@lru_cache(maxsize=64)
-def _sources() -> str:
-    """Digest of what generated code is written by, and calls."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+@lru_cache(maxsize=1)
+def _digest() -> str:
+    """Digest of what writes, and of what generated code calls here."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,7 +518,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
     tables = [f"    t_{name}: Ints" for name in used]
     tables += [f"    l_{name}: Lanes" for name in sorted(rows.lanes)]
     source = _MODULE.format(
-        what=_sources(),
+        what=_digest(),
         scalar="\n".join(scalar),
         taking=_taking(shape, layout),
         tables="\n".join(tables),

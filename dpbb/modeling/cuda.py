@@ -124,6 +124,8 @@ class CudaWriter(Writer):
 
     def field(self, field: Field, index: str | None, *, other: bool) -> str:
         place = self.places[field.name]
+        if field.reversed:
+            return f"half_at(node, {place}, {field.size}, {index})"
         at = f"{place}" if index is None else f"{place} + ({index})"
         return f"swapped(value_at(rest, {at}))" if other else f"value_at(node, {at})"
 
@@ -304,7 +306,7 @@ def header_of(shape: Shape) -> Header:
     places, values = {}, 0
     for field in shape.fields:
         places[field.name] = values
-        values += field.size
+        values += field.pairs
     rows = RowPlan(shape)
     for field in shape.fields:
         if field.kind == "sum":
@@ -340,6 +342,7 @@ def header_of(shape: Shape) -> Header:
         two_sides=int(shape.sides == 2),
         values=values,
         holds_bound=int(holds_bound),
+        holds_left=int(shape.uses_left),
         row_values=rows.values,
         order_words=len(rows.orders) * shape.n_jobs,
         functions="\n".join(functions),
@@ -400,7 +403,7 @@ def _out(shape: Shape, places: dict[str, int], rows: RowPlan) -> list[str]:
         if field.kind == "sum":
             place, block = places[field.name], rows.of(field.table, 0)
             lines.append("#pragma unroll")
-            lines.append(f"  for (int k = 0; k < {field.size}; ++k)")
+            lines.append(f"  for (int k = 0; k < {field.pairs}; ++k)")
             lines.append(
                 f"    put_value(node, {place} + k, value_at(node, {place} + k) - "
                 f"row_value(row, ({block} + k) * VALUE_WORDS));"
@@ -454,7 +457,7 @@ _HEADER = """\
 #include "ptx.cuh"
 
 constexpr int LEFT = {values} * VALUE_WORDS;
-constexpr int BOUND = LEFT + LEFT_WORDS;
+constexpr int BOUND = LEFT + {holds_left} * LEFT_WORDS;
 constexpr int STATE_WORDS = BOUND + {holds_bound};
 constexpr int ALIGNED_WORDS = STATE_WORDS / 4 * 4;
 constexpr int JOB = {row_values} * VALUE_WORDS;
@@ -478,6 +481,15 @@ __device__ __forceinline__ void put_value(State &node, int place, Value value) {
   for (int i = 0; i < VALUE_WORDS; ++i)
     node.word[place * VALUE_WORDS + i] = value_word(value, i);
 }}
+// Place k of so many, of which the back sees the reverse: the first half is there.
+__device__ __forceinline__ Value half_at(
+    const State &node, int place, int size, int k) {{
+#if TWO_SIDES
+  if (k >= (size + 1) / 2) return swapped(value_at(node, place + size - 1 - k));
+#endif
+  return value_at(node, place + k);
+}}
+#if {holds_left}
 __device__ __forceinline__ u32 left_word(const State &node, int word) {{
   return node.word[LEFT + word];
 }}
@@ -494,11 +506,14 @@ __device__ __forceinline__ int count_left(const State &node) {{
   for (int w = 0; w < LEFT_WORDS; ++w) count += __popc(node.word[LEFT + w]);
   return count;
 }}
+#endif
 
 __device__ __forceinline__ void take_out(State &node, const u32 *row, int job) {{
+#if {holds_left}
 #pragma unroll
   for (int w = 0; w < LEFT_WORDS; ++w)
     if (w == job >> 5) node.word[LEFT + w] &= ~(1u << (job & 31));
+#endif
 {out}
 }}
 
@@ -613,7 +628,7 @@ class TextModel:
         header = _header(shape)
         name = "m" + hashlib.sha256(header.text.encode()).hexdigest()[:24]
         words = _value_words(shape, wide=wide)
-        left = -(-shape.n_jobs // 32)
+        left = shape.uses_left * -(-shape.n_jobs // 32)
         in_hand = (header.values + header.once) * words // 2
         return cls(
             header=generated.kept(name, "model.cuh", header.text),
@@ -669,14 +684,16 @@ class TextModel:
         for field in shape.fields:
             of = {"own": state.own, "sum": state.sums}.get(field.kind, (state.shared,))
             first, last = (np.atleast_1d(of[side][field.name]) for side in (0, -1))
-            packed = _packed(first, last, shape, wide=self.wide).reshape(-1)
+            packed = _packed(first, last, shape, wide=self.wide)[: field.pairs]
+            packed = packed.reshape(-1)
             at = header.places[field.name] * words
             root[at : at + packed.size] = packed
-        left = np.zeros(-(-self.n_jobs // 32) * 32, np.uint8)
-        left[: self.n_jobs] = 1
-        at = header.values * words
-        bits = np.packbits(left, bitorder="little").view("<u4")
-        root[at : at + len(bits)] = bits
+        if shape.uses_left:
+            left = np.zeros(-(-self.n_jobs // 32) * 32, np.uint8)
+            left[: self.n_jobs] = 1
+            at = header.values * words
+            bits = np.packbits(left, bitorder="little").view("<u4")
+            root[at : at + len(bits)] = bits
         if header.holds_bound:
             root[-1] = np.array(problem.bound_of(state), np.int32).view(np.uint32)
         return root

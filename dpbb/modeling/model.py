@@ -164,7 +164,11 @@ class Model:
         for name, table in self.sums.items():
             axes = np.asarray(getattr(self, table)).shape
             length = axes[1] if len(axes) > 1 else None
-            fields.append(Field(name, "sum", length, table))
+            reverse = length is not None and len(self.sides) > 1
+            if reverse:
+                there = np.asarray(getattr(self.mirrored(), table))
+                reverse = np.array_equal(there[:, ::-1], getattr(self, table))
+            fields.append(Field(name, "sum", length, table, reverse))
         taken = {"left", "other", "last"} & {field.name for field in fields}
         if taken:
             raise ModelError(

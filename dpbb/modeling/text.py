@@ -377,17 +377,25 @@ class Field:
         None: a number.
     table
         Of a sum.
+    reversed
+        Of a sum: what the back sees are the same numbers in reverse.
     """
 
     name: str
     kind: str
     length: int | None
     table: str = ""
+    reversed: bool = False
 
     @property
     def size(self) -> int:
         """Numbers."""
         return 1 if self.length is None else self.length
+
+    @property
+    def pairs(self) -> int:
+        """Numbers that tell all of them, each as both sides see it."""
+        return (self.size + 1) // 2 if self.reversed else self.size
 
 
 @dataclass(frozen=True)
@@ -534,6 +542,9 @@ class _Finder:
         } | {id(n.iter) for n in ast.walk(source.tree) if isinstance(n, ast.For)}
         for statement in body_of(source.tree):
             for node in ast.walk(statement):
+                if isinstance(node, ast.Assign | ast.AugAssign):
+                    self._at(source, node)
+                    self._change(node)
                 if id(node) in inner or not isinstance(
                     node, ast.Subscript | ast.Attribute
                 ):
@@ -543,6 +554,13 @@ class _Finder:
 
     def _at(self, source: Source, node: ast.AST) -> None:
         self._where = f"{source.file}:{getattr(node, 'lineno', source.line)}"
+
+    def _change(self, node: ast.Assign | ast.AugAssign) -> None:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        base, _ = split(target)
+        field = self._fields.get(_attribute_of(base, "node") or "")
+        if field is not None and field.kind == "sum":
+            self._refuse("a field of state or shared to change", ast.unparse(target))
 
     def _use(self, node: ast.Subscript | ast.Attribute) -> None:
         base, indices = split(node)

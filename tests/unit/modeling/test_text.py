@@ -111,3 +111,14 @@ def test_the_digest_is_of_what_is_done():
 
     assert Same.text.digest == Small.text.digest
     assert Different.text.digest != Small.text.digest
+
+
+def test_sums_are_kept_for_a_model_and_not_by_it():
+    class Other(Small):
+        state = {}  # noqa: RUF012
+        sums = {"time": "times"}  # noqa: RUF012
+
+    problem = Other()
+    problem.times = [1, 2]
+    with pytest.raises(dpbb.ModelError, match="a field of state or shared to change"):
+        _ = problem.shape
