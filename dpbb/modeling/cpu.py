@@ -458,6 +458,9 @@ class Form:
         First row of each table and axis in a job table.
     lanes
         Tables that vectors are made of.
+    name
+        Of the class. Numba names compiled functions by the names of types, and takes
+        functions of one name for one: no two models may have the same.
     """
 
     layout: Layout
@@ -466,6 +469,7 @@ class Form:
     lanes: tuple[str, ...]
     scratch: int
     source: str
+    name: str
     in_lanes: bool
 
 
@@ -519,6 +523,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
     tables += [f"    l_{name}: Lanes" for name in sorted(rows.lanes)]
     source = _MODULE.format(
         what=_digest(),
+        name=f"Model{shape.digest}",
         scalar="\n".join(scalar),
         taking=_taking(shape, layout),
         tables="\n".join(tables),
@@ -534,6 +539,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         lanes=tuple(sorted(rows.lanes)),
         scratch=rows.scratch + TILE_4 + layout.lanes,
         source=source,
+        name=f"Model{shape.digest}",
         in_lanes=in_lanes,
     )
 
@@ -646,7 +652,7 @@ def make_ready(model, nodes, at, scratch):
 {hoists}
 
 
-class Compiled(NamedTuple):
+class {name}(NamedTuple):
     n_jobs: int
     node_lanes: int
     scratch_lanes: int
@@ -725,7 +731,7 @@ def _loaded(form: Form) -> type[Any]:
     generated.kept(name, "model.py", form.source)
     invalidate_caches()
     module = import_module(f"{generated.__name__}.{name}.model")
-    found: type[Any] = module.Compiled
+    found: type[Any] = getattr(module, form.name)
     return found
 
 

@@ -37,7 +37,8 @@ MAX_JOBS = 800
 class RowPlan:
     """What lies in a job's row, in the order in which the text asks for it.
 
-    Blocks of values come first, then a word for the job and for each entry of an order.
+    Blocks of values come first, then a word for the job, if anything needs it, and for
+    each entry of an order.
     """
 
     def __init__(self, shape: Shape) -> None:
@@ -45,6 +46,7 @@ class RowPlan:
         self.blocks: dict[tuple[str, int | None], int] = {}
         self.values = 0
         self.orders: list[str] = []
+        self.holds_job = shape.uses_left or shape.text.uses_last
 
     def of(self, table: str, axis: int | None) -> int:
         """First value of the entries at the job on an axis, or of the whole table."""
@@ -79,6 +81,15 @@ class CudaWriter(Writer):
 
     def value(self, code: str) -> str:
         return f"value_of({code})"
+
+    def job(self) -> str:
+        self.rows.holds_job = True
+        return "job"
+
+    def index(self, node: ast.expr) -> str:
+        """Write an index; the job itself is a word of its row."""
+        self.rows.holds_job |= self.is_job(node)
+        return super().index(node)
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
         if name == "max" and not self._adds(parts[-1]) and self._adds(parts[0]):
@@ -285,6 +296,8 @@ class Header:
         First value of tables in a row, by table and axis.
     row_values
         Values of a row; the job and the orders come behind them, a word each.
+    holds_job
+        Whether the job does.
     holds_bound
         Whether a state has a word for its bound.
     once
@@ -296,6 +309,7 @@ class Header:
     values: int
     blocks: dict[tuple[str, int | None], int]
     row_values: int
+    holds_job: bool
     orders: tuple[str, ...]
     holds_bound: bool
     once: int
@@ -344,6 +358,7 @@ def header_of(shape: Shape) -> Header:
         holds_bound=int(holds_bound),
         holds_left=int(shape.uses_left),
         row_values=rows.values,
+        holds_job=int(rows.holds_job),
         order_words=len(rows.orders) * shape.n_jobs,
         functions="\n".join(functions),
         once="\n".join(f"  Value {name}[{length}];" for name, _, _, length in hoists),
@@ -360,6 +375,7 @@ def header_of(shape: Shape) -> Header:
         values=values,
         blocks=rows.blocks,
         row_values=rows.values,
+        holds_job=rows.holds_job,
         orders=tuple(rows.orders),
         holds_bound=holds_bound,
         once=sum(length for *_, length in hoists),
@@ -461,8 +477,9 @@ constexpr int BOUND = LEFT + {holds_left} * LEFT_WORDS;
 constexpr int STATE_WORDS = BOUND + {holds_bound};
 constexpr int ALIGNED_WORDS = STATE_WORDS / 4 * 4;
 constexpr int JOB = {row_values} * VALUE_WORDS;
-constexpr int ORDERS = JOB + 1;
-constexpr int ROW = (ORDERS + {order_words} + 3) / 4 * 4;
+constexpr int ORDERS = JOB + {holds_job};
+constexpr int ROW_WORDS = ORDERS + {order_words};
+constexpr int ROW = ROW_WORDS > 4 ? (ROW_WORDS + 3) / 4 * 4 : 4;
 
 struct State {{
   u32 word[STATE_WORDS];
@@ -555,7 +572,7 @@ __device__ __forceinline__ int node_bound(const Node &all) {{
 
 template <int WORDS = 4, int TWOS = 0>
 __device__ __forceinline__ Pair child_bounds(const Node &all, const u32 *row) {{
-  [[maybe_unused]] const int job = (int)row[JOB];
+  const int job = {holds_job} ? (int)row[JOB] : 0;
 {absent}
 {child}
   return pair_of(found);
@@ -568,7 +585,7 @@ __device__ __forceinline__ int leaf_value(const Node &all, const u32 *row) {{
 
 template <int WORDS = 4>
 __device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {{
-  const int job = (int)row[JOB];
+  const int job = {holds_job} ? (int)row[JOB] : 0;
   State child = state;
   take_out(child, row, job);
   text_take(child, state, row, job);
@@ -672,9 +689,10 @@ class TextModel:
                 block = block.reshape(self.n_jobs, -1)
             rows[:, value * words : value * words + block.shape[1]] = block
         at = header.row_values * words
-        rows[:, at] = np.arange(self.n_jobs)
+        if header.holds_job:
+            rows[:, at] = np.arange(self.n_jobs)
         for place, name in enumerate(header.orders):
-            first = at + 1 + place * self.n_jobs
+            first = at + header.holds_job + place * self.n_jobs
             rows[:, first : first + self.n_jobs] = sides[0][name]
         return rows.reshape(-1), self._root(problem, header, words)
 
@@ -721,7 +739,8 @@ def _value_words(shape: Shape, *, wide: bool) -> int:
 
 def _row_words(shape: Shape, header: Header, *, wide: bool) -> int:
     words = header.row_values * _value_words(shape, wide=wide)
-    return -(-(words + 1 + len(header.orders) * shape.n_jobs) // 4) * 4
+    words += header.holds_job + len(header.orders) * shape.n_jobs
+    return max(4, -(-words // 4) * 4)
 
 
 def _limit(problem: Model, ub: int) -> int:

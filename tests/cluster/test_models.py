@@ -24,8 +24,9 @@ def test_a_shop_without_buffers_goes_on_from_its_checkpoint(tmp_path):
     best = dpbb.solve(problem, **OPTIONS).makespan
     proof, folder = tmp_path / "proof.json.gz", tmp_path / "run"
     whole = dpbb.solve(problem, cutoff=best, certificate=proof, **OPTIONS)
-    assert dpbb.verify(proof).summary().startswith("claim")
-    part = dpbb.solve(problem, cutoff=best, checkpoint=folder, node_limit=10, **OPTIONS)
+    assert "proved again" in dpbb.verify(proof).summary()
+    slow = OPTIONS | {"engine": "reference"}
+    part = dpbb.solve(problem, cutoff=best, checkpoint=folder, node_limit=20, **slow)
     assert part.termination is Termination.NODE_LIMIT
     rest = dpbb.resume(folder, verbosity="quiet")
     assert (rest.decomposed, rest.leaves) == (whole.decomposed, whole.leaves)

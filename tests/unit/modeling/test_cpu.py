@@ -53,6 +53,14 @@ def test_counts_are_those_of_the_reference(kind):
         assert alone == together
 
 
+def test_models_of_two_sizes_do_not_run_each_others_code():
+    """Numba took functions of types of one name for one (every bound was wrong)."""
+    for n_jobs in (3, 6):
+        problem = random_models(np.random.default_rng(1), n_jobs + 1)["blocking"]
+        ub = best_cost(problem) + 1
+        assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_vectors_are_taken_where_they_can_be(kind):
     problem = random_models(np.random.default_rng(0))[kind]
