@@ -5,9 +5,9 @@ import pytest
 
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
 from dpbb.jobshop.instance import JobShopInstance
-from dpbb.jobshop.solution import Criterion, Encoding, orders_of_sequence
+from dpbb.jobshop.solution import Criterion, Encoding
 from dpbb.jobshop.taillard import taillard_instance
-from tests.unit.jobshop.shops import odd_shop, random_sequences
+from tests.unit.jobshop.shops import odd_shop, orders_of, random_sequences
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -54,12 +54,7 @@ def test_sequences_cost_what_they_cost_on_the_cpu(gpu_batch, name, criterion):
 @pytest.mark.parametrize(("name", "criterion"), CASES)
 def test_machine_orders_cost_what_they_cost_on_the_cpu(gpu_batch, name, criterion):
     shop = SHOPS[name]
-    sequences = random_sequences(shop, 9, seed=6).astype(np.int64)
-    orders = np.array([orders_of_sequence(shop, one) for one in sequences], np.int16)
-    rng = np.random.default_rng(7)
-    for one in orders[6:]:  # most of these are cyclic
-        for row, length in zip(one, shop.machine_lengths, strict=True):
-            row[:length] = rng.permutation(row[:length])
+    orders = orders_of(shop, random_sequences(shop, 9, seed=6), n_cyclic=3)
     expected = cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, criterion)
     found = gpu_batch.GpuBatch(shop, criterion).orders(put(orders)).get()
     assert found.tolist() == expected.tolist()
@@ -79,8 +74,7 @@ def test_what_is_no_solution_is_invalid_and_harms_no_other(gpu_batch):
     batch = gpu_batch.GpuBatch(shop, Criterion.MAKESPAN)
     assert batch.sequences(put(sequences)).get().tolist() == expected.tolist()
 
-    good = random_sequences(shop, 9, seed=9).astype(np.int64)
-    orders = np.array([orders_of_sequence(shop, one) for one in good], np.int16)
+    orders = orders_of(shop, random_sequences(shop, 9, seed=9))
     orders[1, 0, 0], orders[4, 2, 0] = 7, -1
     orders[5, 1] = orders[5, 1, 0]
     expected = cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN)

@@ -6,8 +6,7 @@ import pytest
 from dpbb.errors import InstanceError, OptionError
 from dpbb.jobshop import Criterion, Encoding, evaluate, load
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
-from dpbb.jobshop.solution import orders_of_sequence
-from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequences
+from tests.unit.jobshop.shops import SMALL, odd_shop, orders_of, random_sequences
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
@@ -21,16 +20,6 @@ SHOPS = {
     "ta21": load("ta21"),
     "ta71": load("ta71"),
 }
-
-
-def orders_of(shop, sequences, n_cyclic=0):
-    """Machine orders; in the last ones the rows are shuffled: nearly all cyclic."""
-    orders = [orders_of_sequence(shop, one.astype(int)) for one in sequences]
-    rng = np.random.default_rng(1)
-    for one in orders[len(orders) - n_cyclic :]:
-        for row, length in zip(one, shop.machine_lengths, strict=True):
-            row[:length] = rng.permutation(row[:length])
-    return np.array(orders, np.int16)
 
 
 @pytest.mark.parametrize("criterion", Criterion)

@@ -8,6 +8,7 @@ import pytest
 from dpbb.errors import InstanceError
 from dpbb.jobshop import load
 from dpbb.jobshop.instance import JobShopInstance
+from dpbb.jobshop.solution import orders_of_sequence
 from tests.conftest import GOLDEN, SHARED
 
 ROUTES = [[(0, 3), (1, 2), (2, 2)], [(0, 2), (2, 1), (1, 4)], [(1, 4), (2, 3)]]
@@ -57,6 +58,16 @@ def random_sequences(shop, count, seed):
     """Return sequences in the narrowest type that is read as it is."""
     jobs = shop.jobs.astype(np.uint8 if shop.n_jobs <= 256 else np.int16)
     return np.random.default_rng(seed).permuted(np.tile(jobs, (count, 1)), axis=1)
+
+
+def orders_of(shop, sequences, n_cyclic=0):
+    """Machine orders; in the last ones the rows are shuffled: nearly all cyclic."""
+    orders = [orders_of_sequence(shop, one.astype(int)) for one in sequences]
+    rng = np.random.default_rng(1)
+    for one in orders[len(orders) - n_cyclic :]:
+        for row, length in zip(one, shop.machine_lengths, strict=True):
+            row[:length] = rng.permutation(row[:length])
+    return np.array(orders, np.int16)
 
 
 def oracle_ends(shop, orders):

@@ -67,17 +67,13 @@ def candidates(problem, nodes, ub):
     return found
 
 
-@pytest.fixture(scope="module")
-def levels_of():
-    def make(problem):
-        return CpuLevels(problem, problem.trivial_ub)
-
-    return make
+def levels_of(problem):
+    return CpuLevels(problem, problem.trivial_ub)
 
 
 @settings(max_examples=30, deadline=None)
 @given(oracle.problems(max_jobs=7), st.data())
-def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, data):
+def test_candidates_have_the_bounds_and_guides_of_the_problem(tiny, data):
     """Along a random path: which children live, on which side, and their keys."""
     instance = FlowShopInstance("tiny", tiny.times)
     problem = FlowShopProblem(instance)
@@ -118,7 +114,7 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, d
 
 @settings(max_examples=30, deadline=None)
 @given(oracle.problems(max_jobs=7), st.integers(1, 40), st.data())
-def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data):
+def test_a_run_keeps_the_best_and_knows_when_it_cut(tiny, width, data):
     """By bounds alone a plain beam of exact numbers keeps the same nodes."""
     problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
     ub = data.draw(st.integers(1, problem.trivial_ub))
@@ -162,7 +158,7 @@ def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data
 
 @settings(max_examples=60, deadline=None)
 @given(oracle.problems(max_jobs=6), st.data())
-def test_an_exhausted_target_is_a_lower_bound(levels_of, tiny, data):
+def test_an_exhausted_target_is_a_lower_bound(tiny, data):
     """Or the best schedule below it is the optimum; cut runs say nothing."""
     problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
     best, _ = oracle.best_orders(tiny.times)
@@ -177,7 +173,7 @@ def test_an_exhausted_target_is_a_lower_bound(levels_of, tiny, data):
 
 
 @pytest.mark.parametrize("after", [0, 1, 3, 5])
-def test_a_run_that_is_stopped_says_nothing(levels_of, after):
+def test_a_run_that_is_stopped_says_nothing(after):
     problem = FlowShopProblem(FlowShopInstance("x", [[3, 5], [2, 2], [4, 1]]))
     asked = []
 
