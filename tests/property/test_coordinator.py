@@ -83,8 +83,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
                 units_per_seat=data.draw(st.integers(1, 3)),
                 lease_timeout_s=50.0,
                 certificate=data.draw(st.booleans()),
-            ),
-            follows=data.draw(st.booleans()),
+            )
         )
         self.coordinator = self.world.coordinator
         for _ in range(n_seats):
@@ -117,7 +116,6 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def die(self, data):
         seat = self.pick(data, self.seats())
         task = self.world.tasks.pop(seat, None)
-        self.world.following.pop(seat, None)
         if task is not None:
             self.gone.append(task.assignment)
             if task.lease is not None:  # a last message may still be on its way
@@ -261,9 +259,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """All is gone but the last checkpoint; late messages find other leases."""
         self.n_runs += 1
         spec = replace(self.world.spec, run_id=f"run-{self.n_runs}", permutation=None)
-        mail, now, follows = self.world.mail, self.world.now, self.world.follows
+        mail, now = self.world.mail, self.world.now
         saved = from_bytes(self.saved, "", self.problem)
-        self.world = World(spec, now=now, saved=saved, follows=follows)
+        self.world = World(spec, now=now, saved=saved)
         self.world.mail = mail
         self.coordinator = self.world.coordinator
         self.gone.clear()

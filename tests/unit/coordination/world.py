@@ -330,7 +330,7 @@ def check_journal(saved):
     zero = Counters.zero(n_jobs)
     assert sum((unit.counts for unit in journal.units), zero) == saved.counters
     paths = json.loads(
-        json.dumps([(unit.roots, 0, 0, [], ()) for unit in journal.units])
+        json.dumps([(unit.roots, 0, 0, [], (0, 0)) for unit in journal.units])
     )
     owned = checker.parts_of(paths, n_jobs)
     left = [
