@@ -38,7 +38,6 @@ CLASS_COLUMNS = (
     *("class", "instances", "proved on two cores", "median s", "longest s"),
     *("run on an H200", "proved", "median s", "longest s"),
 )
-HOW_COLUMNS = ("proof", "schedule by", "status", "instances", "median s")
 
 CLOSED_COLUMNS = (
     *("instance", "makespan", "H200s", "nodes", "s", "GPU-hours", "`dpbb verify`"),
@@ -167,16 +166,6 @@ def _median(rows: list[dict[str, str]]) -> float | None:
     return median(float(row["seconds"]) for row in rows) if rows else None
 
 
-def ways(name: str) -> str:
-    """Table of what proved Taillard's instances, and what found their schedules."""
-    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in rows_of(name):
-        found = row["found_by"].partition(",")[0]
-        groups.setdefault((row["proof"], found, row["status"]), []).append(row)
-    most = sorted(groups.items(), key=lambda item: -len(item[1]))
-    return as_table(HOW_COLUMNS, [(*way, len(g), _median(g)) for way, g in most])
-
-
 def not_proved() -> str:
     """Table of what two cores did not prove: what its recorded estimate says.
 
@@ -207,7 +196,7 @@ def not_proved() -> str:
     ]
     proved = len(rows) - sum(count for count, *_ in cells)
     table = as_table(NOT_PROVED_COLUMNS, cells)
-    return f"{table}\nProved, of {len(rows)} (goal: at least 90): **{proved}**.\n"
+    return f"{table}\nProved, of {len(rows)}: **{proved}**.\n"
 
 
 def estimates() -> list[Record]:
@@ -292,8 +281,6 @@ TABLES = {
     "ta.md": taillard,
     "ta-left.md": not_proved,
     "intervals.md": intervals,
-    "ta-ways.md": partial(ways, TAILLARD[0]),
-    "ta-ways-h200.md": partial(ways, TAILLARD[1]),
 }
 
 if __name__ == "__main__":
