@@ -31,7 +31,7 @@ none        due duedate deadline tardiness lateness release released releasedate
             auftragsdatum preis kosten wert anzahl lieferwoche
             wunschtermin bemerkung kommentar
 sum         total sum average mean summe summen gesamt mittel
-beside      time day hour h min mins minute s sec second d kg g t lb pc unit by
+filler      time day hour h min mins minute s sec second d kg g t lb pc unit by
             eur usd of the in per planned earliest latest requested promised
             delivery need required shipping ship wish lead liefer wunsch
             machine maschine st stk stueck tage stunden minuten
@@ -39,7 +39,7 @@ beside      time day hour h min mins minute s sec second d kg g t lb pc unit by
 """Words of headings by what they say; those of "none" that a column has no times.
 
 In small letters, without the s of a plural, and with ae, oe, ue, ss for German letters.
-Words of "beside" say nothing else beside one of "none", as do numbers.
+Words of "filler" say nothing with one of "none", as do numbers.
 """
 
 _WORDS: dict[str, set[str]] = {}
@@ -50,7 +50,7 @@ for _line in _TABLE.strip().splitlines():
 
 _JOBS, _MACHINES, _NONE = (_WORDS[kind] for kind in ("job", "machine", "none"))
 _LABELS = _JOBS | _MACHINES | _WORDS["number"]
-_BESIDE = _WORDS["beside"] | _JOBS | _WORDS["number"] | _WORDS["sum"]
+_FILLERS = _WORDS["filler"] | _JOBS | _WORDS["number"] | _WORDS["sum"]
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
@@ -130,7 +130,7 @@ def _no_machine(heading: str) -> bool:
     others = (
         word for word in words if word not in _NONE and not re.match(r"m?\d", word)
     )
-    if _NONE.intersection(words) and _BESIDE.issuperset(others):
+    if _NONE.intersection(words) and _FILLERS.issuperset(others):
         return True
     return is_label(heading) or _is_sum(heading) or _all_in(_WORDS["operation"], words)
 

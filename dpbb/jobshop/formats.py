@@ -118,14 +118,14 @@ def read_text(text: str, where: str, name: str) -> JobShopInstance:
         refuse(where, f"{n_jobs} jobs, a line each", f"{len(lines) - 1} lines")
     routes = []
     for number, tokens in lines[1:]:
-        here = f"{where}, line {number}"
+        place = f"{where}, line {number}"
         if len(tokens) % 2:
-            refuse(here, "pairs of machine and time", f"{len(tokens)} numbers")
-        values = [_number(token, here) for token in tokens]
+            refuse(place, "pairs of machine and time", f"{len(tokens)} numbers")
+        values = [_number(token, place) for token in tokens]
         routes.append(list(zip(values[::2], values[1::2], strict=True)))
         for machine in values[::2]:
             if machine >= n_machines:
-                refuse(here, f"machines 0 to {n_machines - 1}", str(machine))
+                refuse(place, f"machines 0 to {n_machines - 1}", str(machine))
     if not routes:
         refuse(f"{where}, line {lines[0][0]}", "at least one job", "0")
     return JobShopInstance.from_routes(routes, name=name, n_machines=n_machines)
@@ -158,20 +158,20 @@ def read_csv(text: str, where: str, name: str) -> JobShopInstance:
     for number, row in enumerate(rows[1:], 2):
         if not any(field.strip() for field in row):
             continue
-        here = f"{where}, line {number}"
+        place = f"{where}, line {number}"
         if len(row) != len(head):
-            refuse(here, f"{len(head)} fields", str(len(row)))
+            refuse(place, f"{len(head)} fields", str(len(row)))
         fields = dict(zip(head, (field.strip() for field in row), strict=True))
         job, machine = fields["job"], fields["machine"]
         if not job or not machine:
-            refuse(here, "a job and a machine", "an empty field")
-        routes.setdefault(job, []).append((machine, _number(fields["time"], here)))
+            refuse(place, "a job and a machine", "an empty field")
+        routes.setdefault(job, []).append((machine, _number(fields["time"], place)))
         for column in _DATES:
             if fields.get(column):
-                value = _number(fields[column], f"{here}, {column}")
+                value = _number(fields[column], f"{place}, {column}")
                 if dates[column].setdefault(job, value) != value:
                     refuse(
-                        here,
+                        place,
                         f"one {column} for job {job}",
                         f"{dates[column][job]} and {value}",
                     )
@@ -195,19 +195,21 @@ def read_json(text: str, where: str, name: str) -> JobShopInstance:
     routes: dict[str, list[tuple[Any, int]]] = {}
     dates: dict[str, dict[str, int]] = {column: {} for column in _DATES}
     for number, job in enumerate(data["jobs"]):
-        here = f"{where}, job {number}"
+        place = f"{where}, job {number}"
         job = {"operations": job} if isinstance(job, list) else job
         if not isinstance(job, dict) or not isinstance(job.get("operations"), list):
-            refuse(here, 'a list of operations, or an object with "operations"', "none")
+            refuse(
+                place, 'a list of operations, or an object with "operations"', "none"
+            )
         label = str(job.get("name", number))
         if label in routes:
-            refuse(here, "a name of its own", shown(label))
+            refuse(place, "a name of its own", shown(label))
         route = routes[label] = []
         for step, given in enumerate(job["operations"]):
             pair = given
             if isinstance(given, dict):
                 pair = [given.get("machine"), given.get("time")]
-            at = f"{here}, operation {step}"
+            at = f"{place}, operation {step}"
             if not isinstance(pair, list) or len(pair) != 2 or None in pair:
                 refuse(at, "[machine, time]", shown(given))
             if isinstance(pair[0], bool) or not isinstance(pair[0], int | str):
@@ -215,7 +217,7 @@ def read_json(text: str, where: str, name: str) -> JobShopInstance:
             route.append((pair[0], whole_number(pair[1], f"{at}: time")))
         for column in _DATES:
             if job.get(column) is not None:
-                dates[column][label] = whole_number(job[column], f"{here}, {column}")
+                dates[column][label] = whole_number(job[column], f"{place}, {column}")
     machines = data.get("machines")
     if isinstance(machines, int) and not isinstance(machines, bool):
         machines = _numbered(machines, where)

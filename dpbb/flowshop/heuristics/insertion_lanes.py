@@ -254,9 +254,9 @@ def evaluate(room: Room, sequence: Ints, length: int, group: int) -> None:
             cost = maximum(cost, own_end + load(room.tails, row + k * LANES, zero))
             end = maximum(end, front) + (load_pair(room.times, at + 2 * k, zero) & keep)
             store(room.front, k * LANES, end)
-        here = load(room.bar, lane, zero)
-        store(room.costs, s * LANES, maximum(maximum(cost, here), behind))
-        behind = here
+        barred = load(room.bar, lane, zero)
+        store(room.costs, s * LANES, maximum(maximum(cost, barred), behind))
+        behind = barred
 
 
 @helper
@@ -321,12 +321,12 @@ def pick(
     left = random_below(rng, total)
     for s in range(length + 1):
         bits = equal(load(room.costs, s * LANES, wanted), wanted) & used
-        here = popcount(bits)
-        if left < here:
+        count = popcount(bits)
+        if left < count:
             for _ in range(left):
                 bits &= bits - np.uint64(1)
             return ctz(bits), int64(s)
-        left -= here
+        left -= count
     return int64(-1), int64(-1)
 
 
