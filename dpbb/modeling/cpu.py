@@ -523,7 +523,6 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
     tables += [f"    l_{name}: Lanes" for name in sorted(rows.lanes)]
     source = _MODULE.format(
         what=_digest(),
-        name=f"Model{shape.digest}",
         scalar="\n".join(scalar),
         taking=_taking(shape, layout),
         tables="\n".join(tables),
@@ -532,14 +531,15 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         lanes=layout.lanes,
         height=rows.height,
     )
+    name = "Model" + hashlib.sha256(source.encode()).hexdigest()[:24]
     return Form(
         layout=layout,
         blocks=rows.blocks,
         height=rows.height,
         lanes=tuple(sorted(rows.lanes)),
         scratch=rows.scratch + TILE_4 + layout.lanes,
-        source=source,
-        name=f"Model{shape.digest}",
+        source=source.replace("class Model(", f"class {name}("),
+        name=name,
         in_lanes=in_lanes,
     )
 
@@ -652,7 +652,7 @@ def make_ready(model, nodes, at, scratch):
 {hoists}
 
 
-class {name}(NamedTuple):
+class Model(NamedTuple):
     n_jobs: int
     node_lanes: int
     scratch_lanes: int

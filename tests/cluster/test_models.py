@@ -19,14 +19,14 @@ OPTIONS = {
 
 
 def test_a_shop_without_buffers_goes_on_from_its_checkpoint(tmp_path):
-    times = np.random.default_rng(11).integers(1, 50, (11, 5))
+    times = np.random.default_rng(11).integers(1, 50, (12, 10))
     problem = dpbb.BlockingFlowShop(dpbb.FlowShopInstance("shop", times))
     best = dpbb.solve(problem, **OPTIONS).makespan
     proof, folder = tmp_path / "proof.json.gz", tmp_path / "run"
     whole = dpbb.solve(problem, cutoff=best, certificate=proof, **OPTIONS)
     assert "proved again" in dpbb.verify(proof).summary()
     slow = OPTIONS | {"engine": "reference"}
-    part = dpbb.solve(problem, cutoff=best, checkpoint=folder, node_limit=20, **slow)
+    part = dpbb.solve(problem, cutoff=best, checkpoint=folder, node_limit=200, **slow)
     assert part.termination is Termination.NODE_LIMIT
     rest = dpbb.resume(folder, verbosity="quiet")
     assert (rest.decomposed, rest.leaves) == (whole.decomposed, whole.leaves)

@@ -32,7 +32,7 @@ def test_counts_are_those_of_the_reference(gpu, kind):
 
 def test_a_tree_of_a_million_nodes_is_that_of_the_cpu(gpu):
     problem = read_problem("ta011", blocking=True)
-    ub = 1400  # below the optimum
+    ub = 1650  # below the optimum: 1,017,254 nodes and leaves
     assert counted(problem, "cpu", ub)[:3] == counted(problem, "gpu", ub)[:3]
 
 
