@@ -9,7 +9,6 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-import dpbb
 from dpbb.engines import get_engine
 from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveOptions
@@ -60,5 +59,4 @@ def test_rates_are_told(gpu):
     rate(read_problem("ta021", blocking=True), 2437)
     rng = np.random.default_rng(30)
     ordering = LinearOrdering(rng.integers(0, 100, (30, 30)))
-    ub = dpbb.heuristic(ordering, time_limit_s=5, verbosity="quiet").value
-    rate(ordering, ub)
+    rate(ordering, 18139)  # the loss of a good order
