@@ -204,13 +204,13 @@ def test_gifts_change_no_count(monkeypatch):
     """Donations without a list of what remains, through the wire."""
     monkeypatch.setattr("dpbb.cluster.worker.exploration.GIFT_ROOTS", 0)
     gifts = []
-    settle = Book._settle
+    note = Book.note
 
-    def noted(book, lease, report, checked):
+    def noted(book, lease, report, checked, now):
         gifts.extend([] if report.gift is None else [report.gift])
-        settle(book, lease, report, checked)
+        note(book, lease, report, checked, now)
 
-    monkeypatch.setattr(Book, "_settle", noted)
+    monkeypatch.setattr(Book, "note", noted)
     with (
         LocalCluster(
             processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
