@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dpbb.flowshop.blocking import BlockingFlowShop
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
@@ -36,7 +35,11 @@ def read_problem(source: Any, *, blocking: bool = False, **how: Any) -> Problem[
     if isinstance(source, Problem):
         return source
     instance = read_instance(source, **how)
-    return BlockingFlowShop(instance) if blocking else FlowShopProblem(instance)
+    if not blocking:
+        return FlowShopProblem(instance)
+    from dpbb.flowshop.blocking import BlockingFlowShop  # not needed at every prompt
+
+    return BlockingFlowShop(instance)
 
 
 FAMILY = Family(

@@ -77,10 +77,21 @@ def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeyp
 
 
 def test_a_file_of_dask_names_it(tmp_path):
-    """In a process that has not loaded Dask."""
-    (tmp_path / "own.yaml").write_text("scheduler-address: tcp://127.0.0.1:3\n")
-    code = "from dpbb.cluster.client.connect import *; print(which_cluster().address)"
-    for folder, found in ((tmp_path, "tcp://127.0.0.1:3"), (tmp_path / "no", "None")):
+    """In a process that has not loaded Dask, and loads it for nothing else."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder, comment in (one, ""), (other, "# "):
+        folder.mkdir()
+        text = f"{comment}scheduler-address: tcp://127.0.0.1:3\n"
+        (folder / "own.yaml").write_text(text)
+    code = (
+        "import sys; from dpbb.cluster.client.connect import *; "
+        "print(which_cluster().address, 'dask' in sys.modules)"
+    )
+    for folder, found in (
+        (one, "tcp://127.0.0.1:3 True"),
+        (other, "None False"),
+        (tmp_path / "no", "None False"),
+    ):
         environment = os.environ | {"DASK_CONFIG": str(folder)}
         ran = run(  # noqa: S603
             [sys.executable, "-c", code], env=environment, stdout=PIPE, text=True
