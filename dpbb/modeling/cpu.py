@@ -271,14 +271,7 @@ class LaneWriter(ScalarWriter):
             code = f"{name}imum({code}, {self.as_value(part)})"
         return code
 
-    def compare(self, operator: str, left: str, right: str) -> str:
-        if operator in ("==", "!="):
-            code = f"equal({left}, {right})"
-        elif operator in ("<", ">="):
-            code = f"less({left}, {right})"
-        else:
-            code = f"less({right}, {left})"
-        return f"(~{code})" if operator in ("!=", ">=", "<=") else code
+    compare = Writer.compare
 
     def condition(self, code: str) -> str:
         return f"(~np.uint64(0) if {code} else np.uint64(0))"

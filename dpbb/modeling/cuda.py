@@ -109,15 +109,6 @@ class CudaWriter(Writer):
         is_sum = isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add)
         return is_sum and self.kind(part) == VALUE and self._alone(part) is None
 
-    def compare(self, operator: str, left: str, right: str) -> str:
-        if operator in ("==", "!="):
-            code = f"equal({left}, {right})"
-        elif operator in ("<", ">="):
-            code = f"less({left}, {right})"
-        else:
-            code = f"less({right}, {left})"
-        return f"(!{code})" if operator in ("!=", ">=", "<=") else code
-
     def condition(self, code: str) -> str:
         return f"condition_of({code})"
 

@@ -676,8 +676,14 @@ class Writer:
         raise NotImplementedError
 
     def compare(self, operator: str, left: str, right: str) -> str:
-        """Compare two values."""
-        raise NotImplementedError
+        """Compare two values, by the functions ``equal`` and ``less`` of a target."""
+        if operator in ("==", "!="):
+            code = f"equal({left}, {right})"
+        elif operator in ("<", ">="):
+            code = f"less({left}, {right})"
+        else:
+            code = f"less({right}, {left})"
+        return self.negate(VALUE, code) if operator in ("!=", ">=", "<=") else code
 
     def condition(self, code: str) -> str:
         """Make a condition of values of one of indices."""
