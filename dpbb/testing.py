@@ -228,10 +228,13 @@ class _Checks:
     def _completions(self, node: _Node, own: int) -> None:
         """Laws 1, 4 and 5 by all completions."""
         problem, found = self._problem, False
+        tight = problem.tight_bound_of(node.state) if problem.tighten else 0
         for order, cost in self._costs(node.state, node.prefix, node.suffix):
             found = True
             if own > cost:
                 self._fail(1, node, f"node_bound is {own}, {order} costs {cost}")
+            if tight > cost:
+                self._fail(1, node, f"tight_bound is {tight}, {order} costs {cost}")
         self.completed |= found
         left = sorted(node.state.left)
         if not found and not all(_absent(problem, node.state, job) for job in left):
@@ -293,7 +296,9 @@ class _Checks:
                 self._kind.take(view, seen, job)
                 if hasattr(seen, "last"):
                     seen.last = job
-                self._kind.node_bound(view, seen)
+                bound = self._kind.node_bound(view, seen)
+                if problem.tighten and not side and bound <= own:
+                    self._kind.tight_bound(view, seen)
                 if extremes.most > limit or extremes.least < -limit:
                     worst = max(extremes.most, -extremes.least)
                     self._fail(

@@ -32,6 +32,7 @@ from dpbb.kernels.simd import Vector, load, store, zeros
 from dpbb.modeling import generated
 from dpbb.modeling.model import Model
 from dpbb.modeling.text import (
+    FUNCTIONS,
     INDEX,
     VALUE,
     Field,
@@ -40,6 +41,8 @@ from dpbb.modeling.text import (
     Unsuited,
     Writer,
     is_last,
+    order_of,
+    parts_of,
 )
 
 BITS = 16
@@ -200,22 +203,25 @@ class ScalarWriter(Writer):
         self.line(f"{target} = {code}")
 
     def loop(self, node: ast.For) -> None:
-        assert isinstance(node.target, ast.Name)  # noqa: S101
-        name = f"v_{node.target.id}"
-        if isinstance(node.iter, ast.Call):
-            ends = ", ".join(self.index(one) for one in node.iter.args)
+        names, over = parts_of(node)
+        name = f"v_{names[-1]}"
+        if isinstance(over, ast.Call):
+            ends = ", ".join(self.index(one) for one in over.args)
             self.line(f"for {name} in range({ends}):")
-            self.ranges[node.target.id] = self.constant(node.iter.args[-1])
+            self.ranges[names[0]] = self.constant(over.args[-1])
             self.block(node.body)
-            del self.ranges[node.target.id]
+            del self.ranges[names[0]]
             return
         self._count += 1
         margin = self.margin
-        if isinstance(node.iter, ast.Attribute) and node.iter.attr != "left":
-            self.line(f"for place_{self._count} in range({self.shape.n_jobs}):")
+        if order := order_of(over):
+            table, indices = order
+            lengths = self.shape.tables[table]
+            place = f"v_{names[0]}" if len(names) == 2 else f"place_{self._count}"
+            at = flat_index(lengths, [*map(self.index, indices), place])
+            self.line(f"for {place} in range({lengths[-1]}):")
             self.margin += "    "
-            order = f"model.t_{node.iter.attr}[2 * place_{self._count}]"
-            self.line(f"{name} = int64({order})")
+            self.line(f"{name} = int64(model.t_{table}[2 * ({at})])")
             self.margin = margin
             self.block(node.body)
             return
@@ -451,6 +457,8 @@ class Form:
         First row of each table and axis in a job table.
     lanes
         Tables that vectors are made of.
+    tighten
+        Lanes that tightening bounds takes; 0: nothing tightens them.
     name
         Of the class. Numba names compiled functions by the names of types, and takes
         functions of one name for one: no two models may have the same.
@@ -461,6 +469,7 @@ class Form:
     height: int
     lanes: tuple[str, ...]
     scratch: int
+    tighten: int
     source: str
     name: str
     in_lanes: bool
@@ -484,7 +493,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         result = writer.body()
         if name == "take" and "last" in layout.places:
             writer.line(f"nodes[at + {layout.places['last']} + side] = job")
-        job = ", job" if name != "node_bound" else ""
+        job = ", job" if "job" in FUNCTIONS[name] else ""
         scalar += [
             "@inlined",
             f"def {name}(model, nodes, at, rest, beside, side{job}):",
@@ -512,7 +521,10 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         code = writer.expression(node)
         hoists.append(f"{margin}scratch[{place}{at} + side] = {code}")
     used = tuple(sorted(shape.tables))
-    tables = [f"    t_{name}: Ints" for name in used]
+    child = -(-shape.n_jobs // PAIR_LANES) * PAIR_LANES
+    tight = "tight_bound" in functions
+    tables = ["    tighten_lanes: int"] if tight else []
+    tables += [f"    t_{name}: Ints" for name in used]
     tables += [f"    l_{name}: Lanes" for name in sorted(rows.lanes)]
     source = _MODULE.format(
         what=_digest(),
@@ -521,6 +533,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         tables="\n".join(tables),
         hoists="\n".join(hoists) or "    pass",
         bounds="\n".join(bounds),
+        tight=_TIGHT.format(child=child, lanes=layout.lanes) if tight else "",
         lanes=layout.lanes,
         height=rows.height,
     )
@@ -531,6 +544,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         height=rows.height,
         lanes=tuple(sorted(rows.lanes)),
         scratch=rows.scratch + TILE_4 + layout.lanes,
+        tighten=child + layout.lanes if tight else 0,
         source=source.replace("class Model(", f"class {name}("),
         name=name,
         in_lanes=in_lanes,
@@ -697,7 +711,25 @@ class Model(NamedTuple):
             take_out(self, scratch, int64(0), job)
             take(self, scratch, int64(0), scratch, int64(0), int64(0), job)
         return int64(node_bound(self, scratch, int64(0), scratch, int64(0), int64(0)))
-'''
+{tight}'''
+
+_TIGHT = """
+    def tightens(self, depth):
+        return True
+
+    def tighten(
+        self, nodes, at, depth, side, jobs, first, kept, count, work, ub, floor
+    ):
+        to = int64({child})
+        for child in range(count):
+            job = int64(jobs[first + kept[child]])
+            copy_node(nodes, at, work, to, {lanes})
+            take_out(self, work, to, job)
+            take(self, work, to, work, to, side, job)
+            share(work, to, side)
+            found = tight_bound(self, work, to, work, to, int64(0))
+            work[child] = min(found, int64(self.largest))
+"""
 
 
 # -- what Python calls -----------------------------------------------------------------
@@ -737,7 +769,7 @@ def obstacle(problem: Any) -> str | None:
         shape = problem.shape
     except ModelError as error:
         return str(error)
-    for name in shape.orders:
+    for name in shape.both_orders:
         first, last = (
             np.asarray(getattr(i, name)) for i in (instances[0], instances[-1])
         )
@@ -771,13 +803,13 @@ def ordered_tables(
         tables = {}
         for name in shape.tables:
             table = np.asarray(getattr(instance, name)).astype(np.int64)
+            if name in shape.orders:
+                table = place[table].astype(np.int64)
             for axis in range(table.ndim):
-                if (name, axis) in shape.job_axes or name in shape.orders:
-                    if name in shape.orders:
-                        table = place[table].astype(np.int64)
-                    else:  # behind the jobs may be the place of none
-                        rest = range(len(order), table.shape[axis])
-                        table = np.take(table, [*order, *rest], axis)
+                if (name, axis) in shape.job_axes:
+                    # behind the jobs may be the place of none
+                    rest = range(len(order), table.shape[axis])
+                    table = np.take(table, [*order, *rest], axis)
             tables[name] = table
         found.append(tables)
     return found
@@ -832,6 +864,7 @@ def tables_of(
         largest=int(np.iinfo(dtype).max),
         root=root,
         rows=flat,
+        **({"tighten_lanes": form.tighten} if form.tighten else {}),
         **{f"t_{name}": pairs[name] for name in shape.tables},
         **{f"l_{name}": pairs[name].astype(dtype) for name in form.lanes},
     )

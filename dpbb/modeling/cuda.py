@@ -7,7 +7,9 @@ computes of the node alone is computed once a node.
 
 All that the text reads lies in the row of a job: entries of the job, and behind them
 tables that are read at other jobs, the same in every row. Where ``node_bound`` reads
-tables, which the kernels do not give it, a state holds its bound.
+tables, which the kernels do not give it, a state holds its bound. ``tight_bound`` is
+computed in integers, as the front sees a node, with loops as they stand; its tables lie
+once behind all rows.
 """
 
 from __future__ import annotations
@@ -28,7 +30,17 @@ from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs
 from dpbb.modeling import cpu, generated
 from dpbb.modeling.cpu import flat_index, of_node_alone, ordered_tables, without
 from dpbb.modeling.model import Model
-from dpbb.modeling.text import INDEX, VALUE, Field, Shape, Writer, is_last
+from dpbb.modeling.text import (
+    FUNCTIONS,
+    INDEX,
+    VALUE,
+    Field,
+    Shape,
+    Writer,
+    is_last,
+    order_of,
+    parts_of,
+)
 
 MAX_JOBS = 800
 """What the kernels are made for, see ``dpbb.flowshop.models.lb1_cuda``."""
@@ -45,7 +57,8 @@ class RowPlan:
         self._shape = shape
         self.blocks: dict[tuple[str, int | None], int] = {}
         self.values = 0
-        self.orders: list[str] = []
+        self.orders: dict[str, int] = {}
+        self.order_words = 0
         self.holds_job = shape.uses_left or shape.text.uses_last
 
     def of(self, table: str, axis: int | None) -> int:
@@ -57,16 +70,20 @@ class RowPlan:
             self.values += size if axis is None else size // lengths[axis]
         return self.blocks[table, axis]
 
-    def order(self, name: str) -> str:
-        """First word of an order, as the header says it."""
+    def order(self, name: str) -> int:
+        """First word of an order, behind the values and the job."""
         if name not in self.orders:
-            self.orders.append(name)
-        place = self.orders.index(name) * self._shape.n_jobs
-        return f"ORDERS + {place}"
+            self.orders[name] = self.order_words
+            self.order_words += int(np.prod(self._shape.tables[name]))
+        return self.orders[name]
 
 
 class CudaWriter(Writer):
     """A function as a CUDA function of a ``State``."""
+
+    kept_in = "Value"
+    unroll = "#pragma unroll"
+    left_word = "left_word(node, {})"
 
     def __init__(
         self, shape: Shape, name: str, places: dict[str, int], rows: RowPlan
@@ -221,51 +238,131 @@ class CudaWriter(Writer):
         self.line("}")
 
     def loop(self, node: ast.For) -> None:
-        assert isinstance(node.target, ast.Name)  # noqa: S101
-        name = f"v_{node.target.id}"
-        if isinstance(node.iter, ast.Call):
-            ends = [self.constant(one) for one in node.iter.args]
+        names, over = parts_of(node)
+        name = f"v_{names[-1]}"
+        if isinstance(over, ast.Call):
+            ends = [self.constant(one) for one in over.args]
             begin = ends[0] if len(ends) > 1 else 0
-            self.lines.append("#pragma unroll")
+            self.lines.append(self.unroll)
             self.line(f"for (int {name} = {begin}; {name} < {ends[-1]}; ++{name}) {{")
-            self.ranges[node.target.id] = ends[-1]
+            self.ranges[names[0]] = ends[-1]
             self.block(node.body)
-            del self.ranges[node.target.id]
+            del self.ranges[names[0]]
             self.line("}")
             return
         self._count += 1
         n = self._count
-        if isinstance(node.iter, ast.Attribute) and node.iter.attr != "left":
-            self.line(f"for (int place_{n} = 0; place_{n} < N_JOBS; ++place_{n}) {{")
-            order = self.rows.order(node.iter.attr)
-            self.line(f"  const int {name} = (int)row[{order} + place_{n}];")
+        if order := order_of(over):
+            table, indices = order
+            lengths = self.shape.tables[table]
+            place = f"v_{names[0]}" if len(names) == 2 else f"place_{n}"
+            at = flat_index(lengths, [*map(self.index, indices), place])
+            end = f"{place} < {lengths[-1]}"
+            self.line(f"for (int {place} = 0; {end}; ++{place}) {{")
+            self.line(f"  const int {name} = {self.job_in(table, at)};")
             self.block(node.body)
             self.line("}")
             return
         self.lines.append("#pragma unroll")
         self.line(f"for (int word_{n} = 0; word_{n} < LEFT_WORDS; ++word_{n}) {{")
         bits = f"bits_{n}"
-        first = f"u32 {bits} = left_word(node, word_{n})"
+        first = f"u32 {bits} = {self.left_word.format(f'word_{n}')}"
         self.line(f"  for ({first}; {bits}; {bits} &= {bits} - 1) {{")
         self.line(f"    const int {name} = 32 * word_{n} + __ffs({bits}) - 1;")
         self.block(node.body)
         self.line("  }")
         self.line("}")
 
+    def job_in(self, table: str, at: str) -> str:
+        """Read an entry of an order."""
+        return f"(int)row[ORDERS + {self.rows.order(table)} + {at}]"
+
     def declared(self) -> list[str]:
         """Lines that declare the variables."""
         loops = {
-            node.target.id
+            name
             for node in ast.walk(self.source.tree)
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name)
+            if isinstance(node, ast.For)
+            for name in parts_of(node)[0]
         }
         return [
-            f"  Value v_{name} = value_of(0);"
+            f"  {self.kept_in} v_{name} = {self.value('0')};"
             if kind == VALUE
             else f"  int v_{name} = 0;"
             for name, kind in self.names.items()
             if name not in loops
         ]
+
+
+class TightWriter(CudaWriter):
+    """``tight_bound`` of one child, as the front sees it, in integers."""
+
+    kept_in = "int"
+    unroll = ""
+    left_word = "left({})"
+
+    def __init__(self, shape: Shape, places: dict[str, int], rows: RowPlan) -> None:
+        super().__init__(shape, "tight_bound", places, rows)
+        self.tables: dict[str, int] = {}
+        self.words = 0
+
+    def value(self, code: str) -> str:
+        return code
+
+    def extreme(self, name: str, parts: list[ast.expr]) -> str:
+        code = self.as_value(parts[0])
+        for part in parts[1:]:
+            code = f"{name}({code}, {self.as_value(part)})"
+        return code
+
+    def compare(self, operator: str, left: str, right: str) -> str:
+        return f"({left} {operator} {right})"
+
+    def condition(self, code: str) -> str:
+        return code
+
+    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
+        return f"({test} ? {yes} : {no})"
+
+    def join(self, operator: str, kind: str, parts: list[str]) -> str:
+        return super().join(operator, INDEX, parts)
+
+    def field(self, field: Field, index: str | None, *, other: bool) -> str:
+        place = self.places[field.name]
+        if field.reversed:
+            return f"half_in(word, {place}, {field.size}, {index})"
+        side = "back_of" if other else "first_of"
+        return f"{side}(value_from(word, {place} + ({index or 0})))"
+
+    def index(self, node: ast.expr) -> str:
+        return Writer.index(self, node)
+
+    def table(self, name: str, indices: list[ast.expr]) -> str:
+        at = flat_index(self.shape.tables[name], [self.index(one) for one in indices])
+        return self.job_in(name, at)
+
+    def job_in(self, table: str, at: str) -> str:
+        """Read an entry of any table."""
+        if table not in self.tables:
+            self.tables[table] = self.words
+            self.words += int(np.prod(self.shape.tables[table]))
+        return f"(int)tables[{self.tables[table]} + {at}]"
+
+    def is_left(self, code: str) -> str:
+        return f"(left({code} >> 5) >> ({code} & 31) & 1)"
+
+    def count_left(self) -> str:
+        return "count_in(left)"
+
+    def put(self, target: str, code: str) -> None:
+        self.line(f"{target} = {code};")
+
+    blend = Writer.blend
+
+    def function(self) -> str:
+        """Write the function."""
+        result = self.body()
+        return _TIGHT.format(body="\n".join([*self.declared(), *self.lines]), of=result)
 
 
 def _of_self(node: ast.Attribute, writer: Writer) -> bool:
@@ -291,8 +388,13 @@ class Header:
         Whether the job does.
     holds_bound
         Whether a state has a word for its bound.
+    order_words
+        Words of the orders.
     once
         Values that are computed once a node.
+    tight
+        First word of each table of ``tight_bound`` behind the rows; None: there is
+        no such function.
     """
 
     text: str
@@ -301,9 +403,11 @@ class Header:
     blocks: dict[tuple[str, int | None], int]
     row_values: int
     holds_job: bool
-    orders: tuple[str, ...]
+    orders: dict[str, int]
+    order_words: int
     holds_bound: bool
     once: int
+    tight: dict[str, int] | None
 
 
 def header_of(shape: Shape) -> Header:
@@ -319,6 +423,8 @@ def header_of(shape: Shape) -> Header:
     written: dict[str, CudaWriter] = {}
     functions: list[str] = []
     for name in shape.text.sources:
+        if name == "tight_bound":
+            continue
         writer = CudaWriter(shape, name, places, rows)
         writer.hoisting = name == "child_bound"
         result = writer.body()
@@ -328,7 +434,7 @@ def header_of(shape: Shape) -> Header:
         kind = {"take": "void", "absent": "Both"}.get(name, "Value")
         node = "State &node" if name == "take" else "const State &node"
         more = ", const Node &all" if name == "child_bound" else ""
-        job = "" if name == "node_bound" else ", int job"
+        job = ", int job" if "job" in FUNCTIONS[name] else ""
         functions += [
             f"__device__ __forceinline__ {kind} text_{name}(",
             f"    {node}, const State &rest, const u32 *row{job}{more}) {{",
@@ -342,6 +448,9 @@ def header_of(shape: Shape) -> Header:
         list(written["child_bound"].hoists.values()) if "child_bound" in written else []
     )
     holds_bound = any("_value(row" in line for line in _lines_of(written["node_bound"]))
+    tight = None
+    if "tight_bound" in shape.text.sources:
+        tight = TightWriter(shape, places, rows)
     text = _HEADER.format(
         what=_digest(),
         two_sides=int(shape.sides == 2),
@@ -350,7 +459,8 @@ def header_of(shape: Shape) -> Header:
         holds_left=int(shape.uses_left),
         row_values=rows.values,
         holds_job=int(rows.holds_job),
-        order_words=len(rows.orders) * shape.n_jobs,
+        order_words=rows.order_words,
+        tight="" if tight is None else tight.function(),
         functions="\n".join(functions),
         once="\n".join(f"  Value {name}[{length}];" for name, _, _, length in hoists),
         once_made="\n".join(_once(written["child_bound"], hoists)) if hoists else "",
@@ -367,9 +477,11 @@ def header_of(shape: Shape) -> Header:
         blocks=rows.blocks,
         row_values=rows.values,
         holds_job=rows.holds_job,
-        orders=tuple(rows.orders),
+        orders=rows.orders,
+        order_words=rows.order_words,
         holds_bound=holds_bound,
         once=sum(length for *_, length in hoists),
+        tight=None if tight is None else tight.tables,
     )
 
 
@@ -586,6 +698,53 @@ __device__ __forceinline__ void extend(State &state, const u32 *row, bool back) 
 #endif
   state = child;
 }}
+{tight}"""
+
+_TIGHT = """
+constexpr int SLOTS = 1;
+
+// Shared memory of a warp.
+struct Tightening {{
+  u32 state[LEFT][32];
+  u32 left[LEFT_WORDS][32];
+}};
+
+// `word(i)`, `left(w)`: words of the child's values and of its unscheduled jobs.
+template <class WordAt, class LeftAt>
+__device__ __forceinline__ int text_tight_bound(
+    const u32 *tables, WordAt word, LeftAt left) {{
+{body}
+  return {of};
+}}
+
+__device__ __forceinline__ bool tightens_at(const u32 *, int) {{ return true; }}
+
+template <int COUNT>
+struct TightChildren {{
+  Tightening &own;
+  const int lane;
+
+  template <class MaskWord>
+  __device__ __forceinline__ void put(int, const State &child, MaskWord mask_word) {{
+#pragma unroll
+    for (int w = 0; w < LEFT; ++w) own.state[w][lane] = child.word[w];
+#pragma unroll
+    for (int w = 0; w < LEFT_WORDS; ++w) own.left[w][lane] = mask_word(w);
+  }}
+  __device__ __forceinline__ u32 reaching(const u32 *tables, int ub, u32 idle) {{
+    if (idle) return 0;
+    return text_tight_bound(
+               tables, [&](int w) {{ return own.state[w][lane]; }},
+               [&](int w) {{ return own.left[w][lane]; }}) >= ub;
+  }}
+}};
+
+template <class MaskWord>
+__device__ __noinline__ bool tight_reaches(
+    const u32 *tables, const State &child, int ub, MaskWord mask_word) {{
+  return text_tight_bound(
+             tables, [&](int w) {{ return child.word[w]; }}, mask_word) >= ub;
+}}
 """
 
 
@@ -607,13 +766,13 @@ class TextModel:
     row_words: int
     state_words: int
     warps_wanted: int
+    tightening_bytes: int
     kind: str
 
     one_side: ClassVar[bool] = False
     n_critical: ClassVar[int] = 0
     place_bytes: ClassVar[int] = 0
     side_words: ClassVar[int] = 0
-    tightening_bytes: ClassVar[int] = 0
     slots: ClassVar[int] = 1
 
     @staticmethod
@@ -644,6 +803,7 @@ class TextModel:
             wide=wide,
             row_words=_row_words(shape, header, wide=wide),
             state_words=header.values * words + left + header.holds_bound,
+            tightening_bytes=_tightening_bytes(shape, header, words),
             warps_wanted=16 if in_hand <= 30 else 12 if in_hand <= 60 else 8,
             kind=problem.name,
         )
@@ -651,7 +811,7 @@ class TextModel:
     @property
     def defines(self) -> dict[str, int | str]:
         """Macros of the header."""
-        return {"TIGHTENS": 0, "N_CRITICAL": 0}
+        return {"TIGHTENS": int(self.tightening_bytes > 0), "N_CRITICAL": 0}
 
     @property
     def described(self) -> str:
@@ -665,7 +825,7 @@ class TextModel:
     def pack(
         self, problem: Model, order: NDArray[np.intp]
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Rows of the jobs in root order, and the root's state."""
+        """Rows of the jobs in root order, then what tightens, and the root's state."""
         shape, wide = problem.shape, self.wide
         header = _header(shape)
         words = _value_words(shape, wide=wide)
@@ -682,10 +842,13 @@ class TextModel:
         at = header.row_values * words
         if header.holds_job:
             rows[:, at] = np.arange(self.n_jobs)
-        for place, name in enumerate(header.orders):
-            first = at + header.holds_job + place * self.n_jobs
-            rows[:, first : first + self.n_jobs] = sides[0][name]
-        return rows.reshape(-1), self._root(problem, header, words)
+        for name, place in header.orders.items():
+            first = at + header.holds_job + place
+            rows[:, first : first + sides[0][name].size] = sides[0][name].reshape(-1)
+        tight = [sides[0][name].reshape(-1) for name in header.tight or ()]
+        behind = np.concatenate([np.zeros(0, np.int64), *tight]).astype(np.int32)
+        packed = np.concatenate([rows.reshape(-1), behind.view(np.uint32)])
+        return packed, self._root(problem, header, words)
 
     def _root(self, problem: Model, header: Header, words: int) -> NDArray[np.uint32]:
         state, shape = problem.root_state(), problem.shape
@@ -730,8 +893,14 @@ def _value_words(shape: Shape, *, wide: bool) -> int:
 
 def _row_words(shape: Shape, header: Header, *, wide: bool) -> int:
     words = header.row_values * _value_words(shape, wide=wide)
-    words += header.holds_job + len(header.orders) * shape.n_jobs
+    words += header.holds_job + header.order_words
     return max(4, -(-words // 4) * 4)
+
+
+def _tightening_bytes(shape: Shape, header: Header, words: int) -> int:
+    if header.tight is None:
+        return 0
+    return 128 * (header.values * words + -(-shape.n_jobs // 32))
 
 
 def _limit(problem: Model, ub: int) -> int:

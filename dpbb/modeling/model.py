@@ -9,7 +9,7 @@ are left and sums over them are kept for the model, not by it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
@@ -119,6 +119,14 @@ class Model:
     def absent(self, node: Any, job: int) -> bool:
         """Whether there is no such child; of a problem with one side."""
         raise NotImplementedError(f"{type(self).__name__}.absent")
+
+    def tight_bound(self, node: Any) -> int:
+        """Return another lower bound, dearer than ``node_bound``; optional.
+
+        It only prunes, of the nodes that ``node_bound`` leaves. It is asked at the
+        front alone.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.tight_bound")
 
     def root(self) -> Mapping[str, Any]:
         """First values of fields, by name; those that are not given are 0."""
@@ -301,6 +309,31 @@ class Model:
             else:
                 bounds[place] = self.bound_of(self.extend(state, job, back=back), back)
         return bounds
+
+    @property
+    def tighten(self) -> Callable[..., NDArray[np.int64]] | None:
+        """What tightens bounds, see ``dpbb.problem.Tightens``; None: nothing does."""
+        return self._tighten if "tight_bound" in self.text.sources else None
+
+    def _tighten(
+        self,
+        state: State,
+        jobs: NDArray[np.intp],
+        bounds: NDArray[np.int64],
+        ub: int,
+        *,
+        back: bool,
+    ) -> NDArray[np.int64]:
+        tight = bounds.copy()
+        for child in np.flatnonzero(bounds < ub):
+            node = self.extend(state, int(jobs[child]), back=back)
+            tight[child] = self.tight_bound_of(node)
+        return tight
+
+    def tight_bound_of(self, state: State) -> int:
+        """Bound of a node by ``tight_bound``."""
+        kind: Any = type(self)
+        return int(kind.tight_bound(self.views[0], self.node(state)))
 
     def bound_of(self, state: State, back: bool = False) -> int:
         """Bound of a node, as a side sees it."""

@@ -27,6 +27,7 @@ FUNCTIONS = {
     "node_bound": ("node",),
     "child_bound": ("node", "job"),
     "absent": ("node", "job"),
+    "tight_bound": ("node",),
 }
 """Functions of a text and their parameters behind ``self``; the first two it has to
 have."""
@@ -219,9 +220,17 @@ class _Checker(ast.NodeVisitor):
             self._target(node.target)
             self.expression(node.value)
         elif isinstance(node, ast.For):
-            if node.orelse or not isinstance(node.target, ast.Name):
-                self._other(node, "for NAME in ... without else")
-            self._iterable(node.iter)
+            names, over = parts_of(node)
+            if node.orelse or not names:
+                self._other(
+                    node,
+                    "for NAME in ... or for PLACE, JOB in enumerate(self.ORDER), "
+                    "without else",
+                )
+            if len(names) == 2:
+                self._order(over)
+            else:
+                self._iterable(over)
             for one in node.body:
                 self.statement(one)
         elif isinstance(node, ast.If):
@@ -253,11 +262,18 @@ class _Checker(ast.NodeVisitor):
                 self._other(node, "range(end) or range(begin, end)")
             for argument in node.args:
                 self.expression(argument)
-        elif not (_is_left(node) or _attribute_of(node, "self")):
+        elif not _is_left(node):
+            self._order(node)
+
+    def _order(self, node: ast.expr) -> None:
+        base, indices = split(node)
+        if not _attribute_of(base, "self"):
             self._other(
                 node,
                 "range(...), node.left or self.ORDER, an array of jobs, to go over",
             )
+        for index in indices:
+            self.expression(index)
 
     # -- expressions -----------------------------------------------------------------
 
@@ -349,6 +365,27 @@ def _attribute_of(node: ast.expr, owner: str) -> str | None:
     return None
 
 
+def parts_of(node: ast.For) -> tuple[list[str], ast.expr]:
+    """Return the variables of a loop and what it goes over.
+
+    A place and a job if that is ``enumerate(...)``; none if they are no names.
+    """
+    over, targets = node.iter, [node.target]
+    if isinstance(over, ast.Call) and _is_name(over.func, "enumerate"):
+        over = over.args[0] if len(over.args) == 1 else over
+        two = isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2
+        targets = node.target.elts if two else []  # type: ignore[attr-defined]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    return names if len(names) == len(targets) else [], over
+
+
+def order_of(over: ast.expr) -> tuple[str, list[ast.expr]] | None:
+    """Return the table of jobs that a loop goes over, and the indices of its row."""
+    base, indices = split(over)
+    name = _attribute_of(base, "self")
+    return None if name is None else (name, indices)
+
+
 def _is_left(node: ast.expr) -> bool:
     return _attribute_of(node, "node") == "left"
 
@@ -416,6 +453,8 @@ class Shape:
         Axes that are numbered by jobs.
     orders
         Tables of jobs that the text goes over.
+    both_orders
+        Those of them that both sides go over, not ``tight_bound`` alone.
 
     The field ``last`` of the job that a side took last is there if the text asks for
     it.
@@ -430,6 +469,7 @@ class Shape:
     tables: Mapping[str, tuple[int, ...]]
     job_axes: frozenset[tuple[str, int]]
     orders: frozenset[str]
+    both_orders: frozenset[str]
 
     @cached_property
     def digest(self) -> str:
@@ -451,12 +491,12 @@ class Shape:
 
     @cached_property
     def uses_left(self) -> bool:
-        """Whether the text asks which jobs are left."""
-        trees = [source.tree for source in self.text.sources.values()]
+        """Whether the text, but for ``tight_bound``, asks which jobs are left."""
         return any(
             isinstance(node, ast.expr) and _is_left(node)
-            for tree in trees
-            for node in ast.walk(tree)
+            for name, source in self.text.sources.items()
+            if name != "tight_bound"
+            for node in ast.walk(source.tree)
         )
 
 
@@ -505,7 +545,8 @@ def shape_of(
         numbers=finder.numbers,
         tables=finder.tables,
         job_axes=jobs,
-        orders=frozenset(finder.orders),
+        orders=frozenset(finder.orders | finder.both_orders),
+        both_orders=frozenset(finder.both_orders),
         **more,
     )
 
@@ -520,6 +561,7 @@ class _Finder:
         self.tables: dict[str, tuple[int, ...]] = {}
         self.axes: dict[tuple[str, int], bool] = {}
         self.orders: set[str] = set()
+        self.both_orders: set[str] = set()
         self.lasts: set[tuple[str, int]] = set()
         self._where = ""
         self._jobs: set[str] = set()
@@ -527,19 +569,23 @@ class _Finder:
     def read(self, name: str, source: Source) -> None:
         """Read a function."""
         self._jobs = {"job"}
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
-                assert isinstance(node.target, ast.Name)  # noqa: S101
-                self._jobs.add(node.target.id)
-                if order := _attribute_of(node.iter, "self"):
-                    self._at(source, node)
-                    self.table(order, 1)
-                    self.orders.add(order)
         inner = {
             id(node.value)
             for node in ast.walk(source.tree)
             if isinstance(node, ast.Subscript)
-        } | {id(n.iter) for n in ast.walk(source.tree) if isinstance(n, ast.For)}
+        }
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.For):
+                names, over = parts_of(node)
+                inner.add(id(over))
+                if not isinstance(over, ast.Call):
+                    self._jobs.add(names[-1])
+                if order := order_of(over):
+                    self._at(source, node)
+                    self.table(order[0], len(order[1]) + 1)
+                    self._axes(*order)
+                    is_tight = name == "tight_bound"
+                    (self.orders if is_tight else self.both_orders).add(order[0])
         for statement in body_of(source.tree):
             for node in ast.walk(statement):
                 if isinstance(node, ast.Assign | ast.AugAssign):
@@ -569,16 +615,7 @@ class _Finder:
                 self.numbers[name] = self._number(name)
                 return
             self.table(name, len(indices))
-            for axis, index in enumerate(indices):
-                is_job = isinstance(index, ast.Name) and index.id in self._jobs
-                if is_last(index):
-                    is_job = True
-                    self.lasts.add((name, axis))
-                if self.axes.setdefault((name, axis), is_job) != is_job:
-                    self._refuse(
-                        f"an axis {axis} of {name} that is numbered by jobs, or not",
-                        f"both uses of self.{name}",
-                    )
+            self._axes(name, indices)
             return
         owner = base.value if isinstance(base, ast.Attribute) else base
         if not (_is_name(owner, "node") or _attribute_of(owner, "node") == "other"):
@@ -597,6 +634,19 @@ class _Finder:
             )
         if not _is_name(owner, "node") and field.kind != "own":
             self._refuse("a field of state behind node.other", f"{field.name!r}")
+
+    def _axes(self, name: str, indices: list[ast.expr]) -> None:
+        """Note which axes of a table are numbered by jobs."""
+        for axis, index in enumerate(indices):
+            is_job = isinstance(index, ast.Name) and index.id in self._jobs
+            if is_last(index):
+                is_job = True
+                self.lasts.add((name, axis))
+            if self.axes.setdefault((name, axis), is_job) != is_job:
+                self._refuse(
+                    f"an axis {axis} of {name} that is numbered by jobs, or not",
+                    f"both uses of self.{name}",
+                )
 
     def _refuse(self, expected: str, got: str) -> NoReturn:
         raise ModelError(f"{self._where}: expected {expected}, got {got}")
@@ -741,8 +791,8 @@ class Writer:
         function = self.source.tree
         assigned: list[tuple[str, ast.expr]] = []
         for node in ast.walk(function):
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-                self.names[node.target.id] = INDEX
+            if isinstance(node, ast.For):
+                self.names |= dict.fromkeys(parts_of(node)[0], INDEX)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 assigned.append((node.targets[0].id, node.value))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -802,10 +852,10 @@ class Writer:
         return _is_name(node, "job") and "job" not in self.names
 
     def index(self, node: ast.expr) -> str:
-        """Write an index."""
+        """Write an index: any number in ``tight_bound``, which no vectors compute."""
         if self.is_job(node):
             return "job"
-        if self.kind(node) != INDEX:
+        if self.kind(node) != INDEX and self.source.tree.name != "tight_bound":
             raise ModelError(
                 f"{self.source.file}:{node.lineno}: expected an index of loop "
                 "variables, jobs and numbers of the model, got "

@@ -51,6 +51,11 @@ MUTATIONS = {
         ("node.total += end", "node.total += 2 * end"),
         ("node.ends[k] = end", "node.ends[k] = 0"),
     ],
+    "tight": [
+        ("end = node.ends[k]\n            total", "end = node.ends[k] + 4\n            total"),
+        ("total += end + self.tails[other][k]", "total += end + 2 + self.tails[other][k]"),
+        ("if other in node.left:\n                    end += self.in", "if place >= 0:\n                    end += self.in"),
+    ],
     "blocking": [
         ("bound = max(bound, node.free[k] + after)", "bound = max(bound, node.free[k] + after + 1)"),
         ("bound = max(bound, before + after)", "bound = max(bound, leave + after)"),
@@ -70,6 +75,7 @@ SOURCES = {
     "ordering": (models.EXAMPLE, "LinearOrdering"),
     "tardiness": (models.EXAMPLE, "WeightedTardiness"),
     "completion": (models.__file__, "TotalCompletion"),
+    "tight": (models.__file__, "TightCompletion"),
     "blocking": (inspect.getsourcefile(dpbb.BlockingFlowShop), "BlockingFlowShop"),
 }
 """File and class of each kind of model."""

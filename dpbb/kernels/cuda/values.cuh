@@ -122,6 +122,30 @@ __device__ __forceinline__ Value row_value(const u32 *row, int word) {
   const u32 one = word % 2 ? two.y : two.x;
   return value_in(&one);
 }
+// A value of which `word(i)` is word i.
+template <class WordAt>
+__device__ __forceinline__ Value value_from(WordAt word, int place) {
+  u32 words[VALUE_WORDS];
+#pragma unroll
+  for (int i = 0; i < VALUE_WORDS; ++i) words[i] = word(place * VALUE_WORDS + i);
+  return value_in(words);
+}
+// Place k of so many, as the front sees it, of which the first half is there.
+template <class WordAt>
+__device__ __forceinline__ int half_in(WordAt word, int place, int size, int k) {
+#if TWO_SIDES
+  if (k >= (size + 1) / 2) return back_of(value_from(word, place + size - 1 - k));
+#endif
+  return first_of(value_from(word, place + k));
+}
+// How many jobs are in a set of which `left(w)` is word w.
+template <class LeftAt>
+__device__ __forceinline__ int count_in(LeftAt left) {
+  int count = 0;
+#pragma unroll
+  for (int w = 0; w < LEFT_WORDS; ++w) count += __popc(left(w));
+  return count;
+}
 __device__ __forceinline__ Value any_value(const u32 *row, int word) {
   return value_in(row + word);
 }

@@ -19,6 +19,7 @@ IN_LANES = {
     "completion": True,
     "setups": True,
     "blocking": True,
+    "tight": True,
 }
 
 
@@ -51,6 +52,14 @@ def test_counts_are_those_of_the_reference(kind):
             counted(problem, name, ub, order) for name in ("reference", "cpu")
         )
         assert alone == together
+
+
+def test_a_tight_bound_prunes():
+    models = random_models(np.random.default_rng(5), 7)
+    ub = best_cost(models["tight"]) + 1
+    plain = models["completion"]
+    vars(plain).update(models["tight"].__getstate__())
+    assert counted(models["tight"], "cpu", ub)[0] < counted(plain, "cpu", ub)[0]
 
 
 def test_models_of_two_sizes_do_not_run_each_others_code():

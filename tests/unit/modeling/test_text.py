@@ -16,6 +16,8 @@ OUTSIDE = {
     "a = b = 1": "one target",
     "node.t = 1 if 0 < job < 3 else 2": "one comparison",
     "for job in self.jobs():\n            pass": "to go over",
+    "for place, job in self.jobs:\n            pass": r"enumerate\(self.ORDER\)",
+    "for place, job in enumerate(node.left):\n            pass": "to go over",
     "if job:\n            return": "one return, at the end",
     "node.t = max(*self.a)": "min or max of two values",
     "node.t = [1]": "whole numbers, tables, fields",
