@@ -1,5 +1,6 @@
 """The folder of a campaign: a record for each instance, checkpoints, certificates."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -202,10 +203,16 @@ class CampaignFolder:
         Raises
         ------
         OptionError
-            It cannot be written to.
+            It cannot be written to, or a link in it leads elsewhere.
         DpbbError
             Another campaign has it; says on which machine.
         """
+        for name in (*PARTS, LOCK):
+            if (self.path / name).is_symlink():
+                raise OptionError(
+                    f"-o: expected a folder without links, got {self.path / name} -> "
+                    f"{os.readlink(self.path / name)}"
+                )
         try:
             (self.path / RECORDS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -255,14 +262,21 @@ class CampaignFolder:
             found[file] = record
         return found
 
+    def file(self, part: str, name: str) -> Path:
+        """Return a file of a part, to be written: a link there is removed."""
+        path = self.path / part / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            path.unlink()
+        return path
+
     def save(self, record: Record) -> None:
         """Write a record; an older one of the instance is replaced when it is whole.
 
         DpbbError: it cannot be written.
         """
-        file = self.path / RECORDS / f"{self.label(record)}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(".new")
+        file = self.file(RECORDS, f"{self.label(record)}.json")
+        beside = self.file(RECORDS, f"{file.stem}.new")
         with whole_file(beside):
             text = msgspec.json.encode(record)
             beside.write_bytes(msgspec.json.format(text, indent=1))

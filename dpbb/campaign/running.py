@@ -306,7 +306,7 @@ class Campaign:
         label = self.folder.label(record)
         own = self._checkpoints(label)  # whatever the record, which is anybody's, says
         checkpoint = str(own)
-        certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
+        certificate = self.folder.file(CERTIFICATES, f"{label}.json.gz")
         changes: dict[str, Any] = {}
         known = self.schedules.get(named(record.instance))
         if known is not None:
@@ -322,7 +322,6 @@ class Campaign:
             if saved is None:
                 record = replace(record, earlier=record.totals)
             if self.certificates if saved is None else saved.spec.certificate:
-                certificate.parent.mkdir(exist_ok=True)
                 changes["certificate"] = str(certificate)
             self.folder.save(record)  # should it be killed
             changes["time_limit_s"] = self._time_left(record, saved)

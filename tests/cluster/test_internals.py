@@ -3,16 +3,19 @@
 import asyncio
 import threading
 import time
+import warnings
 
 import cloudpickle
 import numpy as np
 import pytest
-from distributed import Client, get_worker
+from distributed import Client, core, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import dumps, loads, to_serialize
 from distributed.protocol.serialize import Serialized
+from distributed.utils import warn_on_duration
 
 from dpbb.cluster import internals
+from dpbb.cluster.local.process import ignore_dasks_warnings
 from tests.cluster.support import in_process_cluster, wait_until
 
 pytestmark = pytest.mark.cluster
@@ -136,3 +139,19 @@ def test_a_client_of_a_loop_that_is_blocked_is_not_waited_for(both):
         go_on.set()
     with internals.client_in_time(both[0], 30) as client:
         assert repr(client).startswith("<Client: 'inproc://")
+
+
+def test_a_slow_scratch_directory_is_nobodys_concern(monkeypatch):
+    """Nothing is written into it, so ``-q`` says nothing of it."""
+    at_once = lambda _, text: warn_on_duration("0s", text)  # noqa: E731
+    monkeypatch.setattr(core, "warn_on_duration", at_once)
+
+    async def start():
+        core.Server({}, needs_workdir=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="Creating scratch directories"):
+            asyncio.run(start())
+        ignore_dasks_warnings()
+        asyncio.run(start())

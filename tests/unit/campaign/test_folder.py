@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.campaign.folder import CampaignFolder, Record
-from dpbb.errors import DpbbError
+from dpbb.errors import DpbbError, OptionError
 
 RECORD = Record(
     source="a b.csv", instance="a b", digest="0123456789abcdef", n_jobs=3, n_machines=2,
@@ -61,3 +61,29 @@ def test_no_name_leads_out_of_the_folder(tmp_path):
     up = replace(RECORD, instance="..", best_upper=5)
     assert folder.label(up) == "..-0123456789ab"
     assert len(folder.label(replace(RECORD, instance="x" * 300))) == 73
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("mine")
+    folder = CampaignFolder(tmp_path / "folder")
+    for name in ("records/a.json", "records/a.new", "certificates/a.json.gz"):
+        part, _, file = name.partition("/")
+        link = folder.file(part, file)
+        link.symlink_to(theirs)
+    (folder.path / "records" / f"{folder.label(RECORD)}.new").symlink_to(theirs)
+    folder.save(RECORD)
+    assert not folder.file("certificates", "a.json.gz").is_symlink()
+    assert theirs.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "part", ["records", "checkpoints", "certificates", "campaign.lock"]
+)
+def test_a_folder_with_a_part_elsewhere_is_refused(tmp_path, part):
+    (tmp_path / "elsewhere").mkdir()
+    folder = CampaignFolder(tmp_path / "folder")
+    folder.path.mkdir()
+    (folder.path / part).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OptionError, match="without links"), folder.alone():
+        pass
