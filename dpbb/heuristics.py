@@ -76,34 +76,40 @@ class AnyProblem:
                 f"device: expected cpu, as the heuristic {search.method!r} of any "
                 f"problem has no function for another, got {search.device!r}"
             )
-        return _Descent(self.problem, search).run()
+        return Descent(self.problem, search).run()
 
 
-class _Tried(NamedTuple):
+def deadline_of(problem: Problem[Any], search: StartSearch) -> float:
+    """Return ``time.monotonic()`` at which a search that begins now has to end."""
+    limit = search.time_limit_s
+    if limit is None:
+        limit = min(MOST_S, MOST_S * (problem.n_jobs / 100) ** 2)
+    now = time.monotonic() + limit
+    return now if search.end is None else min(now, search.end)
+
+
+class Tried(NamedTuple):
     """A permutation and its cost, infinite if it has none."""
 
     cost: float
     order: Jobs
 
 
-class _Descent:
+class Descent:
     """One search.
 
     A permutation is moved by what it costs alone. Before it counts, it is looked up in
     the tree, as a problem may say by its bounds alone that there is none.
     """
 
-    def __init__(self, problem: Problem[Any], search: StartSearch) -> None:
+    def __init__(
+        self, problem: Problem[Any], search: StartSearch, best: Incumbent | None = None
+    ) -> None:
         self._problem, self._search = problem, search
         self._random = Random(search.seed)  # noqa: S311 - no secret
-        self._best: Incumbent | None = None
+        self.best = best
         self._left = math.inf if search.iterations is None else search.iterations
-        limit = search.time_limit_s
-        if limit is None:
-            limit = min(MOST_S, MOST_S * (problem.n_jobs / 100) ** 2)
-        self._deadline = time.monotonic() + limit
-        if search.end is not None:
-            self._deadline = min(self._deadline, search.end)
+        self._deadline = deadline_of(problem, search)
 
     def run(self) -> Incumbent | None:
         """Search until the end."""
@@ -112,19 +118,19 @@ class _Descent:
             jobs = np.array(search.initial, np.intp)
             self._announce(cost_of(self._problem, jobs), jobs, "initial")
         if search.method == Heuristics.NONE or self._over:
-            return self._best
+            return self.best
         self._descend()
         own = np.arange(n_jobs, dtype=np.intp)
-        self._counted(_Tried(self._cost(own), own), "own order")
-        if self._best is not None and n_jobs > 1:
-            self._insert_in_order(self._known(self._best))
+        self.counted(Tried(self._cost(own), own), "own order")
+        if self.best is not None and n_jobs > 1:
+            self._insert_in_order(self._known(self.best))
             if search.method != "neh":
-                self._iterate(self._known(self._best))
-        return self._best
+                self._iterate(self._known(self.best))
+        return self.best
 
     @staticmethod
-    def _known(best: Incumbent) -> _Tried:
-        return _Tried(best.value, best.permutation)
+    def _known(best: Incumbent) -> Tried:
+        return Tried(best.value, best.permutation)
 
     @property
     def _late(self) -> bool:
@@ -132,7 +138,7 @@ class _Descent:
 
     @property
     def _over(self) -> bool:
-        proved = self._best is not None and self._best.proved
+        proved = self.best is not None and self.best.proved
         return proved or self._left <= 0 or self._late
 
     def _cost(self, order: Jobs) -> float:
@@ -145,12 +151,12 @@ class _Descent:
     def _announce(self, cost: int, order: Jobs, source: str) -> None:
         least = self._search.lower_bound
         proved = least is not None and cost <= least
-        self._best = Incumbent(cost, order, source, proved)
-        self._search.on_improvement(self._best)
+        self.best = Incumbent(cost, order, source, proved)
+        self._search.on_improvement(self.best)
 
-    def _counted(self, now: _Tried, source: str) -> _Tried:
+    def counted(self, now: Tried, source: str) -> Tried:
         """Announce and return what is better; the best known if it does not exist."""
-        best = self._best
+        best = self.best
         if now.cost >= (math.inf if best is None else best.value):
             return now
         try:
@@ -175,23 +181,23 @@ class _Descent:
             jobs = np.delete(jobs, at)
         way += jobs.tolist()
         order = np.array(way[::-1] if back else way, np.intp)
-        self._counted(_Tried(self._cost(order), order), "least bounds")
+        self.counted(Tried(self._cost(order), order), "least bounds")
 
-    def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[_Tried]:
+    def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[Tried]:
         """Evaluate permutations with a job at each of the first places."""
         self._left -= 1
         orders = np.array([np.insert(rest, at, job) for at in range(last + 1)])
         if isinstance(self._problem, EvaluatesAll):
             with suppress(ValueError):  # some have no cost
                 costs = self._problem.evaluate_all(orders).tolist()
-                yield from map(_Tried, costs, orders)
+                yield from map(Tried, costs, orders)
                 return
         for order in orders:
             if self._late:
                 return
-            yield _Tried(self._cost(order), order)
+            yield Tried(self._cost(order), order)
 
-    def _moved(self, now: _Tried, job: int, last: int, source: str) -> _Tried:
+    def _moved(self, now: Tried, job: int, last: int, source: str) -> Tried:
         """Return the best of what comes of inserting a job, if it is not worse.
 
         ``last``: of the places that it is tried at; one of the best at random.
@@ -201,14 +207,14 @@ class _Descent:
         found = list(self._insertions(now.order[now.order != job], job, last))
         self._random.shuffle(found)
         tried = min(found, key=lambda one: one.cost, default=now)
-        return now if tried.cost > now.cost else self._counted(tried, source)
+        return now if tried.cost > now.cost else self.counted(tried, source)
 
-    def _insert_in_order(self, now: _Tried) -> None:
+    def _insert_in_order(self, now: Tried) -> None:
         """Insert one job after the other among those before it."""
         for place, job in enumerate(now.order.tolist()[1:], 1):
             now = self._moved(now, job, place, "neh")
 
-    def _iterate(self, best: _Tried) -> None:
+    def _iterate(self, best: Tried) -> None:
         """Insert single jobs until that is in vain, then some that are taken out."""
         n_jobs, now, vain = self._problem.n_jobs, best, 0
         while not self._over:
@@ -223,6 +229,6 @@ class _Descent:
                 break
             out = self._random.sample(range(n_jobs), min(REMOVED, n_jobs - 1))
             rest = best.order[~np.isin(best.order, out)]
-            now = _Tried(math.inf, np.append(rest, out))
+            now = Tried(math.inf, np.append(rest, out))
             for job in out:
                 now = self._moved(now, job, n_jobs - 1, "ig")

@@ -151,6 +151,25 @@ def cost(model: Any, jobs: Ints, first: int, scratch: Ints) -> int:
     raise NotImplementedError
 
 
+@_by_model
+def grow(model: Any, nodes: Lanes, at: int, job: int, side: int) -> None:
+    """Let a node take a job on a side, in place, without making it ready.
+
+    A model that is a text has this, and ``joined``.
+    """
+    raise NotImplementedError
+
+
+@_by_model
+def joined(model: Any, nodes: Lanes, at: int, behind: int) -> int:
+    """Cost of what a node has taken in front, and of what another has at its back.
+
+    As if there were no other job. The node at ``nodes[at]`` is changed, that at
+    ``nodes[behind]`` is not.
+    """
+    raise NotImplementedError
+
+
 @partial(_by_model, otherwise=lambda _model, _depth: False)
 def tightens(model: Any, depth: int) -> bool:
     """Whether children of this depth have a dearer bound."""

@@ -530,6 +530,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         what=_digest(),
         scalar="\n".join(scalar),
         taking=_taking(shape, layout),
+        joining="\n".join(_joining(shape, layout)),
         tables="\n".join(tables),
         hoists="\n".join(hoists) or "    pass",
         bounds="\n".join(bounds),
@@ -571,6 +572,28 @@ def _taking(shape: Shape, layout: Layout) -> str:
     lines = ["@inlined", "def take_out(model, nodes, at, job):", *out, "", ""]
     lines += ["@inlined", "def share(nodes, at, side):", *both]
     return "\n".join(lines)
+
+
+def _joining(shape: Shape, layout: Layout) -> list[str]:
+    """Lines that take the back from another node, and leave no job to either."""
+    words = -(-shape.n_jobs // 64)
+    none = [(layout.left, 4 * words)]
+    lines = []
+    for field in shape.fields:
+        place = layout.places[field.name]
+        if field.kind == "sum":
+            none.append((place, 2 * field.size))
+        elif field.kind == "own":
+            lines += [
+                f"        for lane in range({place + 1}, {place + 2 * field.size}, 2):",
+                "            nodes[at + lane] = nodes[behind + lane]",
+            ]
+    for place, lanes in none:
+        lines += [
+            f"        for lane in range({place}, {place + lanes}):",
+            "            nodes[at + lane] = 0",
+        ]
+    return lines
 
 
 def _lane_bounds(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
@@ -702,6 +725,15 @@ class Model(NamedTuple):
 
     def gather(self, jobs, first, groups, columns, start):
         gather_rows(self.rows, {height}, jobs, first, groups, columns, start)
+
+    def grow(self, nodes, at, job, side):
+        take_out(self, nodes, at, job)
+        take(self, nodes, at, nodes, at, side, job)
+        share(nodes, at, side)
+
+    def joined(self, nodes, at, behind):
+{joining}
+        return int64(node_bound(self, nodes, at, nodes, at, int64(0)))
 
     def cost(self, jobs, first, scratch):
         for lane in range({lanes}):

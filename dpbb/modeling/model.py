@@ -12,18 +12,15 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.heuristics import METHODS
 from dpbb.modeling.text import Field, ModelError, Shape, Text, shape_of
-from dpbb.problem import NO_CHILD
-
-if TYPE_CHECKING:
-    from dpbb.modeling.costs import Costs
+from dpbb.problem import NO_CHILD, Incumbent, StartSearch
 
 Values = dict[str, Any]
 """Fields by name: a number or a list of numbers."""
@@ -84,7 +81,6 @@ class Model:
     shared: ClassVar[Mapping[str, str | int | None]] = {}
     sums: ClassVar[Mapping[str, str]] = {}
     never_negative = False
-    _spent_s = 0.0  # on permutations that were evaluated without a compiler
 
     n_jobs: int
     trivial_ub: int
@@ -352,28 +348,22 @@ class Model:
             state = self.extend(state, job, back=False)
         return self.bound_of(state)
 
-    def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Costs, shape (r,), of permutations of shape (r, n_jobs).
+    # -- good permutations -------------------------------------------------------------
 
-        Compiled once they have taken a second: heuristics ask for many.
-        """
-        if self._spent_s >= PATIENCE_S and self._costs is not None:
-            return self._costs.of(permutations)
-        began = perf_counter()
-        costs = np.array([self.evaluate(row) for row in permutations], np.int64)
-        self._spent_s += perf_counter() - began
-        return costs
+    heuristics = METHODS
+    improving_methods = METHODS[1:]
 
-    @cached_property
-    def _costs(self) -> Costs | None:
-        """The compiled text; None if it would not do the same, or is none."""
-        from dpbb.modeling.costs import Costs
-        from dpbb.modeling.cpu import obstacle
+    def first_incumbent(self, search: StartSearch) -> Incumbent | None:
+        """Search before the tree; see ``dpbb.problem.HasHeuristics``."""
+        from dpbb.modeling.greedy import first_incumbent
 
-        plain = type(self).evaluate is Model.evaluate
-        if not plain or "absent" in self.text.sources or obstacle(self) is not None:
-            return None
-        return Costs(self)
+        return first_incumbent(self, search)
+
+    def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
+        """Search beside the tree; see ``dpbb.problem.ImprovesSchedules``."""
+        from dpbb.modeling.greedy import improve
+
+        return improve(self, start, search)
 
     def engine_model(self, engine: str) -> Any:
         """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
@@ -386,10 +376,7 @@ class Model:
         return model_of(self)
 
 
-PATIENCE_S = 1.0
-"""Seconds that permutations are evaluated before their text is compiled."""
-
-_CACHED = ("shape", "views", "digest", "_costs", "_spent_s")
+_CACHED = ("shape", "views", "digest")
 """Attributes that follow from the others."""
 
 

@@ -20,14 +20,11 @@ from dpbb.flowshop.heuristics.insertion_lanes import (
     Room,
     bit,
     evaluate_block,
-    insert,
     least_cost,
     local_search,
     narrowest,
     pick,
     put,
-    random_below,
-    remove,
 )
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import (
@@ -40,6 +37,7 @@ from dpbb.flowshop.heuristics.search import (
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pointers import Ints, Words, addresses, pointers
 from dpbb.kernels.scalar import atomic_load
+from dpbb.kernels.sequences import insert, random_below, remove
 from dpbb.problem import Incumbent
 
 JOBS = 0

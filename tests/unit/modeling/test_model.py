@@ -42,16 +42,6 @@ def test_the_cost_is_the_definition():
         assert problem.evaluate(np.array(order)) == below
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "tardiness"])
-def test_many_costs_are_compiled(kind):
-    problem = random_models(np.random.default_rng(2))[kind]
-    rows = np.array(list(permutations(range(6))))[::7]
-    alone = [problem.evaluate(row) for row in rows]
-    assert problem.evaluate_all(rows).tolist() == alone
-    problem._spent_s = 10.0  # long enough for the compiler
-    assert problem.evaluate_all(rows).tolist() == alone
-
-
 def test_absent_children_do_not_exist():
     problem = random_models(np.random.default_rng(0))["tardiness"]
     bounds = problem.child_bounds(problem.root_state(), np.arange(6), back=False)
