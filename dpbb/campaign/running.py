@@ -446,11 +446,9 @@ class Campaign:
         return found if found.proved else found.with_best_of(record)
 
 
-def problems_of(
-    sources: Sequence[str], data_dir: str | None = None
-) -> dict[str, Problem[Any]]:
-    """Read the instances of names and files; InstanceError: see ``read_instance``."""
-    return {source: read_problem(source, data_dir=data_dir) for source in sources}
+def problems_of(sources: Sequence[str], **how: Any) -> dict[str, Problem[Any]]:
+    """Read the instances of names and files; see ``read_problem``."""
+    return {source: read_problem(source, **how) for source in sources}
 
 
 def _with_error(record: Record, error: Exception) -> Record:

@@ -21,6 +21,7 @@ from dpbb.coordination.messages import Known, Request
 from dpbb.errors import DpbbError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning
+from dpbb.proof.verify import verify
 from dpbb.result import Proof, Result, Status, Termination, Totals
 from tests.cluster.support import wait_until
 
@@ -82,6 +83,15 @@ def saved_after(seconds, **request):
         certificate=True, tuning=Tuning(), problem=SimpleNamespace(digest=ANY),
     )  # fmt: skip
     return SimpleNamespace(totals=Totals(seconds=seconds), spec=spec)
+
+
+def test_shops_without_buffers_are_proved_with_certificates(tmp_path, shops):
+    (source,) = one = shops[-1:]
+    (record,) = campaign(tmp_path).run(problems_of(one, blocking=True))
+    assert record.proved
+    found = verify(tmp_path / "campaign" / record.certificate)
+    assert (found.verdict, found.makespan) == ("proved again", record.makespan)
+    assert found.digest == read_problem(source, blocking=True).digest
 
 
 def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch):
