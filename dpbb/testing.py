@@ -274,7 +274,7 @@ class _Checks:
         limit = problem.largest(own + 1)
         for side in self._sides:
             extremes = _Extremes()
-            view = SimpleNamespace(
+            view = type(problem.views[side])(
                 **{
                     name: extremes.of(v)
                     for name, v in vars(problem.views[side]).items()

@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
 from dpbb.flowshop.tables import table_of
-from dpbb.flowshop.times import Orientation, as_times, orientation_of
+from dpbb.flowshop.times import (
+    MAX_TOTAL_TIME,
+    Orientation,
+    as_times,
+    orientation_of,
+    whole_number,
+)
 from dpbb.problem import BestKnown
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
 from dpbb.text.names import clean
+
+DATES = ("release", "due", "weight")
+"""Columns of a table that are no machines', as they are called in files."""
+
+NO_DATES: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
+
+
+def check_columns(
+    instance: FlowShopInstance,
+    objective: str,
+    needed: Collection[str] = (),
+    also: Collection[str] = (),
+) -> None:
+    """Check that an instance has the dates and weights of an objective, and no other.
+
+    InstanceError: one is missing, or not used.
+    """
+    for name in needed:
+        if name not in instance.dates:
+            refuse(instance.name, f"a column {name} for {objective}", "none")
+    for name in instance.dates:
+        if name not in (*needed, *also):
+            expected = f"no column {name}, which {objective} does not use"
+            hint = "; say another --objective (objective=...), or remove it"
+            refuse(instance.name, expected, f"{name}{hint}")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -32,17 +65,21 @@ class FlowShopInstance:
         ``as_times`` takes is converted.
     names
         What people call jobs and machines, as the file or data frame said.
+    dates
+        Release dates, due dates and weights of the jobs: those of ``DATES`` that there
+        are, each n_jobs whole numbers >= 0; read-only arrays of int64.
 
     Attributes
     ----------
     digest
-        Hexadecimal SHA-256 of the shape and the times; the identity of an instance.
+        Hexadecimal SHA-256 of the shape, the times and the dates; the identity of an
+        instance.
 
     Raises
     ------
     InstanceError
         The times are no table of non-negative integers, or too large; or there is
-        another number of names, or one twice.
+        another number of names, or one twice, or a date is missing or none.
 
     Notes
     -----
@@ -52,6 +89,7 @@ class FlowShopInstance:
     name: str
     times: NDArray[np.int64]
     names: Names = NO_NAMES
+    dates: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,7 +97,34 @@ class FlowShopInstance:
         times = as_times(self.times, self.name)
         object.__setattr__(self, "times", times)
         checked_names(self.names, self.n_jobs, self.n_machines, self.name)
-        object.__setattr__(self, "digest", _digest_of(times))
+        dates = {
+            name: self._dates(name)
+            for name in DATES
+            if self.dates.get(name) is not None
+        }
+        if strange := sorted(self.dates.keys() - set(DATES)):
+            refuse("dates", f"some of {', '.join(DATES)}", shown(strange[0]))
+        object.__setattr__(self, "dates", dates)
+        object.__setattr__(self, "digest", _digest_of(times, dates))
+
+    def _dates(self, name: str) -> NDArray[np.int64]:
+        where = f"{self.name}, {name}"
+        given = self.dates[name]
+        try:
+            values = [*given]
+        except TypeError:
+            refuse(where, f"a number for each of {self.n_jobs} jobs", shown(given))
+        if len(values) != self.n_jobs:
+            refuse(where, f"a number for each of {self.n_jobs} jobs", f"{len(values)}")
+        numbers = [
+            whole_number(value, f"{where} of job {self.names.job(job)}")
+            for job, value in enumerate(values)
+        ]
+        if (most := max(numbers)) > MAX_TOTAL_TIME:
+            refuse(where, f"numbers up to {MAX_TOTAL_TIME:,}", shown(most))
+        found = np.array(numbers, np.int64)
+        found.setflags(write=False)
+        return found
 
     @classmethod
     def from_array(
@@ -115,6 +180,8 @@ class FlowShopInstance:
 
         Also where its jobs have other numbers, or its machines are in reverse.
         """
+        if self.dates:
+            return None
         known = best_known_of_digest(self.digest)
         return best_known_of_canonical(self.canonical) if known is None else known
 
@@ -146,12 +213,17 @@ class FlowShopInstance:
         # Times travel in the narrowest type that holds them: an eighth of the bytes.
         # (Default pickling would also lose the read-only flag of the array.)
         narrow = self.times.astype(np.min_scalar_type(int(self.times.max())))
-        return FlowShopInstance, (self.name, narrow, self.names)
+        return FlowShopInstance, (self.name, narrow, self.names, dict(self.dates))
 
 
-def _digest_of(times: NDArray[np.int64]) -> str:
-    """SHA-256 of the shape and the times."""
+def _digest_of(
+    times: NDArray[np.int64],
+    dates: Mapping[str, NDArray[np.int64]] = field(default_factory=dict),
+) -> str:
+    """SHA-256 of the shape, the times and the dates."""
     content = hashlib.sha256(b"dpbb flow shop 1\n")
     content.update(np.array(times.shape, dtype="<i8").tobytes())
     content.update(times.astype("<i8").tobytes())
+    for name, values in dates.items():
+        content.update(name.encode() + values.astype("<i8").tobytes())
     return content.hexdigest()

@@ -179,7 +179,8 @@ class Model:
                 f"fields of {self.name}: expected others than {', '.join(taken)}, "
                 "which every node has"
             )
-        if self.text.uses_last:
+        text = self.text.folded(self)
+        if text.uses_last:
             fields.append(Field("last", "own", None))
         if self.sides not in (("front",), ("front", "back")):
             raise ModelError(
@@ -189,7 +190,7 @@ class Model:
         if "absent" in self.text.sources and len(self.sides) > 1:
             raise ModelError(f"{self.name}: expected one side beside absent, got two")
         return shape_of(
-            self.text,
+            text,
             self.n_jobs,
             len(self.sides),
             tuple(fields),
@@ -205,13 +206,15 @@ class Model:
         """What the text sees as ``self`` on each side: lists and Python's integers."""
         instances = [self] if len(self.sides) == 1 else [self, self.mirrored()]
         shape = self.shape
+        helpers = {name: getattr(type(self), name) for name in self.text.helpers}
+        view = type("View", (SimpleNamespace,), helpers)
         return tuple(
-            SimpleNamespace(
+            view(
                 **{
                     name: np.asarray(getattr(one, name)).tolist()
                     for name in shape.tables
                 },
-                **shape.numbers,
+                **shape.text.switches,
             )
             for one in instances
         )
@@ -243,7 +246,7 @@ class Model:
                 if field.kind != "sum"
             }
             own.append({name: values[name] for name in self.state})
-            if self.text.uses_last:
+            if self.shape.text.uses_last:
                 own[-1]["last"] = self.n_jobs
             shared = shared or {name: values[name] for name in self.shared}
             sums.append(

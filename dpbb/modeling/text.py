@@ -14,7 +14,8 @@ import hashlib
 import inspect
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NoReturn
 
@@ -59,18 +60,33 @@ class Source:
         Its lines, without their common indentation.
     file, line
         Where it begins.
+    helpers
+        Methods ``self.NAME(...)`` that it calls; they stand in its tree.
+    switches
+        Plain numbers that its conditions ask for, where they are known.
     """
 
     text: str
     file: str
     line: int
+    helpers: tuple[tuple[str, Source], ...] = ()
+    switches: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, function: Any) -> Source:
-        """Read a function's source; OSError if there is none."""
+    def of(cls, kind: type, name: str) -> Source:
+        """Read a method's source; OSError if there is none."""
+        function = getattr(kind, name)
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "?"
-        return cls(textwrap.dedent("".join(lines)), file, first)
+        text = textwrap.dedent("".join(lines))
+        called = {
+            of_self
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Call)
+            and (of_self := _attribute_of(node.func, "self"))
+        }
+        helpers = ((one, cls.of(kind, one)) for one in sorted(called - {name}))
+        return cls(text, file, first, tuple(helpers))
 
     @property
     def tree(self) -> ast.FunctionDef:
@@ -84,7 +100,99 @@ def _parsed(source: Source) -> ast.FunctionDef:
     ast.increment_lineno(module, source.line - 1)
     (function,) = module.body
     assert isinstance(function, ast.FunctionDef)  # noqa: S101
-    return function
+    function = _Inliner(dict(source.helpers)).visit(function)
+    return _Folder(dict(source.switches)).visit(function)
+
+
+class _Inliner(ast.NodeTransformer):
+    """Puts what a helper returns in the place of its call."""
+
+    def __init__(self, helpers: Mapping[str, Source]) -> None:
+        self._helpers = helpers
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Put the helper's expression, with its arguments, there."""
+        self.generic_visit(node)
+        name = _attribute_of(node.func, "self")
+        if name is None or name not in self._helpers:
+            return node
+        source = self._helpers[name]
+        function = source.tree
+        names = [argument.arg for argument in function.args.args[1:]]
+        body = body_of(function)
+        if len(body) != 1 or not isinstance(body[0], ast.Return) or not body[0].value:
+            where = f"{source.file}:{source.line}: in {name}"
+            raise ModelError(f"{where}: expected one return alone, got more, or none")
+        if len(names) != len(node.args) or node.keywords:
+            where = f"{source.file}:{node.lineno}"
+            got = ast.unparse(node)
+            raise ModelError(f"{where}: expected {name}({', '.join(names)}), got {got}")
+        return _Names(dict(zip(names, node.args, strict=True))).visit(
+            deepcopy(body[0].value)
+        )
+
+
+class _Names(ast.NodeTransformer):
+    """Puts expressions in the place of names."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Put the expression of a name there."""
+        return deepcopy(self._values.get(node.id, node))
+
+
+class _Folder(ast.NodeTransformer):
+    """Leaves of every ``if`` on known numbers only what is done."""
+
+    def __init__(self, switches: Mapping[str, int]) -> None:
+        self._switches = switches
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Leave the statements of one branch."""
+        value = self._known(node.test)
+        if value is None:
+            return self.generic_visit(node)
+        found = []
+        for one in node.body if value else node.orelse:
+            new = self.visit(one)
+            found += new if isinstance(new, list) else [new]
+        return found or [ast.copy_location(ast.Pass(), node)]
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Leave one value."""
+        value = self._known(node.test)
+        if value is None:
+            return self.generic_visit(node)
+        return self.visit(node.body if value else node.orelse)
+
+    def _known(self, node: ast.expr) -> bool | None:
+        """Whether a condition of switches alone holds; None: it is another one."""
+        if (name := _attribute_of(node, "self")) is not None:
+            value = self._switches.get(name)
+            return None if value is None else value != 0
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            value = self._known(node.operand)
+            return None if value is None else not value
+        if isinstance(node, ast.BoolOp):
+            values = [self._known(one) for one in node.values]
+            ends = isinstance(node.op, ast.Or)
+            if ends in values:
+                return ends
+            return None if None in values else not ends
+        return None
+
+
+def _numbers_asked(function: ast.AST, data: Any) -> dict[str, int]:
+    """Return the plain numbers that are attributes of some data."""
+    names = {
+        name
+        for node in ast.walk(function)
+        if isinstance(node, ast.expr) and (name := _attribute_of(node, "self"))
+    }
+    found = {name: getattr(data, name, None) for name in names}
+    return {n: int(v) for n, v in found.items() if isinstance(v, int | np.integer)}
 
 
 @dataclass(frozen=True)
@@ -126,8 +234,8 @@ class Text:
                 sources[name] = inherited.sources[name]
                 continue
             try:
-                sources[name] = Source.of(getattr(kind, name))
-            except (OSError, TypeError) as error:
+                sources[name] = Source.of(kind, name)
+            except (OSError, TypeError, AttributeError) as error:
                 return cls(
                     {}, f"the source of {kind.__name__} cannot be read ({error})"
                 )
@@ -138,6 +246,31 @@ class Text:
     def is_whole(self) -> bool:
         """Whether the functions that a text has to have are there."""
         return all(name in self.sources for name in NEEDED)
+
+    def folded(self, data: Any) -> Text:
+        """Return the text without what the plain numbers of an instance rule out."""
+        sources = {
+            name: replace(
+                one, switches=tuple(sorted(_numbers_asked(one.tree, data).items()))
+            )
+            for name, one in self.sources.items()
+        }
+        return Text(sources)
+
+    @cached_property
+    def helpers(self) -> frozenset[str]:
+        """Names of the methods that its functions call, and those call."""
+        found, new = set(), list(self.sources.values())
+        while new:
+            for name, source in new.pop().helpers:
+                found.add(name)
+                new.append(source)
+        return frozenset(found)
+
+    @cached_property
+    def switches(self) -> dict[str, int]:
+        """Plain numbers that it asks for, also in what is left out."""
+        return {k: v for one in self.sources.values() for k, v in one.switches}
 
     @cached_property
     def uses_last(self) -> bool:

@@ -1,0 +1,398 @@
+"""The permutation flow shop with release dates, due dates and weights, as one text.
+
+What a cost is, is a matter of switches: plain numbers, so that a compiled search has
+nothing of what is not used. Bounds are those of one machine k at a time, the largest
+counts: its jobs that are left come without gaps after the last one, a release date
+before them and the times of later machines behind them. Then
+
+- completion times are at least those of Smith's order (their least weighted sum is one
+  of ``min(w_i p_jk, w_j p_ik)`` over all pairs);
+- no i-th completion is before that of the i shortest jobs; tardiness is at least that
+  of these against due dates in ascending order, and as many jobs are late as no
+  matching of completions to due dates has on time (Hall's theorem). Due dates are less
+  the times behind the machine;
+- with weights or release dates, every job ends no earlier than if it came next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.errors import refuse, shown
+from dpbb.flowshop.instance import FlowShopInstance, check_columns
+from dpbb.flowshop.makespan import append_job, heads, longest_makespan, tails
+from dpbb.modeling import Model
+from dpbb.problems import Family
+from dpbb.result.schedule import Schedule
+from dpbb.text.labels import Names
+
+MOST_COST = 2**29
+"""Costs and sums of all engines are below."""
+
+
+class Objective(NamedTuple):
+    """What is minimized: its words, and the columns that it needs."""
+
+    words: str
+    dated: bool = False
+    weighted: bool = False
+    counted: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it cannot do without; release dates may be there, too."""
+        return ("due",) * self.dated + ("weight",) * self.weighted
+
+
+OBJECTIVES = {
+    "total-completion": Objective("total completion time"),
+    "weighted-completion": Objective("weighted completion time", weighted=True),
+    "total-tardiness": Objective("total tardiness", dated=True),
+    "weighted-tardiness": Objective("weighted tardiness", dated=True, weighted=True),
+    "late-jobs": Objective("late jobs", dated=True, counted=True),
+    "weighted-late-jobs": Objective(
+        "weighted late jobs", dated=True, weighted=True, counted=True
+    ),
+}
+"""By the name that people say."""
+
+
+class FlowShop(Model):
+    """Minimize a sum over the jobs of a flow shop, of when they are completed.
+
+    Parameters
+    ----------
+    instance
+        The processing times and the dates and weights that the objective uses.
+    objective
+        One of ``OBJECTIVES``.
+
+    Raises
+    ------
+    InstanceError
+        There is no such objective, a column that it needs is missing, there is one that
+        it does not use, or costs may be too large.
+    """
+
+    name = "flow-shop"
+
+    def __init__(self, instance: FlowShopInstance, objective: str) -> None:
+        kind = OBJECTIVES.get(objective)
+        if kind is None:
+            refuse("objective", f"one of {', '.join(OBJECTIVES)}", shown(objective))
+        check_columns(instance, objective, needed=kind.columns, also=("release",))
+        self.instance, self.said, self.objective = instance, objective, kind.words
+        self.times = times = instance.times
+        self.n_jobs, self.n_machines = n_jobs, n_machines = times.shape
+        none = np.zeros(n_jobs, np.int64)
+        self.release = instance.dates.get("release", none)
+        self.due = instance.dates.get("due", none)
+        self.weights = instance.dates.get("weight", none + 1)
+        # switches
+        self.released = int("release" in instance.dates)
+        self.weighted, self.counted = int(kind.weighted), int(kind.counted)
+        self.matched, self.summed = int(kind.dated), int(not kind.dated)
+        self.tardy = int(kind.dated and not kind.counted)
+        self.alone = int(self.released or (kind.dated and kind.weighted))
+        # tables
+        after = tails(times)
+        self.rest = times + after
+        self.later = after * self.weights[:, None]
+        self.early = self.due[:, None] - after
+        self.ready = self.release + times.sum(axis=1)
+        self.lightest = self.weights.min(keepdims=True)
+        reach = int(self.release.max()) + longest_makespan(times)
+        self.never = np.array([reach + int(self.due.max()) + 1])
+        self.trivial_ub = int(self._sums(np.full((1, n_jobs), reach))[0]) + 1
+        if self.largest(0) >= MOST_COST:
+            refuse(
+                instance.name,
+                f"dates and weights with sums below {MOST_COST:,} (a coarser unit)",
+                f"{objective} that may reach {self.largest(0):,}",
+            )
+        size = n_jobs * n_machines
+        fields: dict[str, int | None] = {"ends": n_machines, "cost": None}
+        if self.summed:
+            fields["smith"] = n_machines
+            self.sums = {"heavy": "weights", "after": "later"}  # type: ignore[misc]
+        if self.matched:
+            fields |= {"short": size, "early": size}
+        if self.counted and self.weighted:
+            fields["light"] = n_jobs
+        self.state = fields  # type: ignore[misc]
+
+    def root(self) -> Mapping[str, Any]:
+        """Nothing is done; no job comes to a machine before the least heads."""
+        begin = self.release[:, None] + heads(self.times)
+        weights, times = self.weights, self.times
+        pairs = np.minimum(
+            weights[:, None, None] * times, weights[None, :, None] * times[:, None]
+        )
+        own = (weights[:, None] * times).sum(axis=0)
+        return {
+            "ends": begin.min(axis=0),
+            "smith": (pairs.sum(axis=(0, 1)) + own) // 2,
+            "short": np.sort(times, axis=0).T.ravel(),
+            "early": np.sort(self.early, axis=0).T.ravel(),
+            "light": np.sort(weights),
+        }
+
+    # -- the text ----------------------------------------------------------------------
+
+    def cost(self, job: int, end: int) -> int:
+        """Cost of a job that is completed then."""
+        return (self.weights[job] if self.weighted else 1) * (
+            end
+            if self.summed
+            else max(0, end - self.due[job])
+            if self.tardy
+            else (1 if end > self.due[job] else 0)
+        )
+
+    def early_cost(self, job: int, end: int, k: int) -> int:
+        """Least cost of a job that machine k begins then, or later."""
+        return self.cost(
+            job,
+            max(end + self.rest[job][k], self.ready[job])
+            if self.released
+            else end + self.rest[job][k],
+        )
+
+    def pair(self, job: int, other: int, k: int) -> int:
+        """Time that one of two jobs has to wait for the other."""
+        return (
+            min(
+                self.weights[other] * self.times[job][k],
+                self.weights[job] * self.times[other][k],
+            )
+            if self.weighted
+            else min(self.times[job][k], self.times[other][k])
+        )
+
+    def without(self, gone: int, this: int, following: int) -> int:
+        """Return an entry of a sorted list that one is taken out of."""
+        return this if this < gone else following
+
+    def take(self, node: Any, job: int) -> None:
+        """Pass the machines, and leave the sorted lists of what is left."""
+        end = self.release[job] if self.released else 0
+        for k in range(self.n_machines):
+            end = max(end, node.ends[k]) + self.times[job][k]
+            node.ends[k] = end
+            if self.summed:
+                node.smith[k] -= self.pair(job, job, k)
+                for other in node.left:
+                    node.smith[k] -= self.pair(job, other, k)
+            if self.matched:
+                for i in range(self.n_jobs - 1):
+                    node.short[k * self.n_jobs + i] = self.without(
+                        self.times[job][k],
+                        node.short[k * self.n_jobs + i],
+                        node.short[k * self.n_jobs + i + 1],
+                    )
+                    node.early[k * self.n_jobs + i] = self.without(
+                        self.early[job][k],
+                        node.early[k * self.n_jobs + i],
+                        node.early[k * self.n_jobs + i + 1],
+                    )
+                node.short[k * self.n_jobs + self.n_jobs - 1] = 0
+                node.early[k * self.n_jobs + self.n_jobs - 1] = self.never[0]
+        if self.counted and self.weighted:
+            for i in range(self.n_jobs - 1):
+                node.light[i] = self.without(
+                    self.weights[job], node.light[i], node.light[i + 1]
+                )
+            node.light[self.n_jobs - 1] = 0
+        node.cost += self.cost(job, end)
+
+    def node_bound(self, node: Any) -> int:
+        """Cost so far, and the largest that one machine says of the jobs left."""
+        most = 0
+        for k in range(self.n_machines):
+            rest = 0
+            if self.summed:
+                rest = node.ends[k] * node.heavy + node.smith[k] + node.after[k]
+            if self.alone:
+                alone = 0
+                for other in node.left:
+                    alone += self.early_cost(other, node.ends[k], k)
+                most = max(most, alone)
+            if self.matched:
+                end = node.ends[k]
+                for i in range(self.n_jobs):
+                    if self.tardy:
+                        end += node.short[k * self.n_jobs + i]
+                        rest += max(0, end - node.early[k * self.n_jobs + i])
+                    if self.counted:
+                        end = node.ends[k]
+                        late = i + 1
+                        for j in range(self.n_jobs):
+                            if j <= i:
+                                end += node.short[k * self.n_jobs + j]
+                                late -= end <= node.early[k * self.n_jobs + i]
+                        rest = max(rest, late)
+                if self.tardy and self.weighted:
+                    rest *= self.lightest[0]
+                if self.counted and self.weighted:
+                    late = rest
+                    rest = 0
+                    for i in range(self.n_jobs):
+                        rest += node.light[i] if i < late else 0
+            most = max(most, rest)
+        return node.cost + most
+
+    def child_bound(self, node: Any, job: int) -> int:
+        """``node_bound`` of a child: the lists are read without its job."""
+        most = 0
+        end = self.release[job] if self.released else 0
+        for k in range(self.n_machines):
+            end = max(end, node.ends[k]) + self.times[job][k]
+            rest = 0
+            if self.summed:
+                rest = (node.smith[k] + node.after[k]) - self.later[job][k]
+                rest += end * (node.heavy - (self.weights[job] if self.weighted else 1))
+                for other in node.left:
+                    rest -= self.pair(job, other, k)
+            if self.alone:
+                alone = -self.early_cost(job, end, k)
+                for other in node.left:
+                    alone += self.early_cost(other, end, k)
+                most = max(most, alone)
+            if self.matched:
+                at = end
+                for i in range(self.n_jobs - 1):
+                    early = self.without(
+                        self.early[job][k],
+                        node.early[k * self.n_jobs + i],
+                        node.early[k * self.n_jobs + i + 1],
+                    )
+                    if self.tardy:
+                        at += self.without(
+                            self.times[job][k],
+                            node.short[k * self.n_jobs + i],
+                            node.short[k * self.n_jobs + i + 1],
+                        )
+                        rest += max(0, at - early)
+                    if self.counted:
+                        at = end
+                        late = i + 1
+                        for j in range(self.n_jobs - 1):
+                            if j <= i:
+                                at += self.without(
+                                    self.times[job][k],
+                                    node.short[k * self.n_jobs + j],
+                                    node.short[k * self.n_jobs + j + 1],
+                                )
+                                late -= at <= early
+                        rest = max(rest, late)
+                if self.tardy and self.weighted:
+                    rest *= self.lightest[0]
+                if self.counted and self.weighted:
+                    late = rest
+                    rest = 0
+                    for i in range(self.n_jobs - 1):
+                        light = self.without(
+                            self.weights[job], node.light[i], node.light[i + 1]
+                        )
+                        rest += light if i < late else 0
+            most = max(most, rest)
+        return node.cost + most + self.cost(job, end)
+
+    def largest(self, ub: int) -> int:
+        """Return what no value passes, whatever ``ub``: bounds are costs of a schedule.
+
+        A child's may have a job twice on the way.
+        """
+        return 2 * self.trivial_ub + 2 * int(self.never[0])
+
+    # -- what is told of it ------------------------------------------------------------
+
+    def _sums(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Costs, shape (r,), of completion times of shape (r, n_jobs)."""
+        late = ends - self.due if self.matched else ends
+        late = np.maximum(late, 0) if self.tardy else late
+        return ((late > 0 if self.counted else late) * self.weights).sum(axis=1)
+
+    def _ends(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return ends of operations, shape (r, n_jobs, n_machines), by job."""
+        rows = np.arange(len(permutations))
+        ends = np.empty((len(permutations), *self.times.shape), np.int64)
+        front = np.zeros((len(permutations), self.n_machines), np.int64)
+        for jobs in permutations.T:
+            front[:, 0] = np.maximum(front[:, 0], self.release[jobs])
+            front = append_job(front, self.times[jobs])
+            ends[rows, jobs] = front
+        return ends
+
+    def evaluate(self, permutation: NDArray[np.intp]) -> int:
+        """Cost of a permutation."""
+        return int(self.evaluate_all(np.asarray(permutation, np.intp)[None])[0])
+
+    def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Costs, shape (r,), of permutations of shape (r, n_jobs)."""
+        return self._sums(self._ends(permutations)[..., -1])
+
+    def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
+        """When every operation starts and ends."""
+        order = tuple(int(job) for job in permutation)
+        ends = self._ends(np.array([order], np.intp))[0]
+        return Schedule(order, ends - self.times, ends, self.names)
+
+    @property
+    def instance_name(self) -> str:
+        """Name of the instance."""
+        return self.instance.name
+
+    @property
+    def names(self) -> Names:
+        """What people call the jobs and machines."""
+        return self.instance.names
+
+    def with_names(self, names: Names) -> FlowShop:
+        """Return the same problem with other names."""
+        return FlowShop(replace(self.instance, names=names), self.said)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the kind, the objective and the instance."""
+        text = f"{self.name} {self.said} {self.instance.digest}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def job_kinds(self) -> NDArray[np.intp]:
+        """Jobs of the same times, dates and weights have the same number."""
+        columns = [self.times, *(one[:, None] for one in self.instance.dates.values())]
+        rows = np.concatenate(columns, axis=1)
+        return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+    def facts(self) -> dict[str, int | float | str]:
+        """Ranges of times, dates and weights."""
+        values = {"time": self.times, **self.instance.dates}
+        return {"objective": self.said} | {
+            f"{which}_{name}": int(getattr(value, how)())
+            for name, value in values.items()
+            for which, how in (("least", "min"), ("largest", "max"))
+        }
+
+    def encode(self) -> dict[str, Any]:
+        """Name, times, dates, weights and objective, as JSON."""
+        dates = {name: value.tolist() for name, value in self.instance.dates.items()}
+        named = {"name": self.instance.name, "objective": self.said}
+        return {**named, "times": self.times.tolist(), "dates": dates}
+
+
+def decode(data: Mapping[str, Any]) -> FlowShop:
+    """Return an encoded problem; InstanceError if it is none."""
+    instance = FlowShopInstance(data["name"], data["times"], dates=data["dates"])
+    return FlowShop(instance, data["objective"])
+
+
+FAMILY = Family(decode)
+"""Problems named ``"flow-shop"``."""

@@ -1,0 +1,166 @@
+"""The flow shop with dates and weights, from the definition and by every engine."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.flowshop.shop import OBJECTIVES, FlowShop
+from dpbb.problem import kinds_of
+from dpbb.problems import decoded, encoded
+from dpbb.testing import check_model
+from tests.unit.modeling.test_cpu import counted
+
+COMBINATIONS = list(product(OBJECTIVES, (False, True)))
+each = pytest.mark.parametrize(("objective", "released"), COMBINATIONS)
+
+
+def random_shop(rng, objective, released, size=None):
+    """Draw a shop with zeros, ties and equal jobs."""
+    kind = OBJECTIVES[objective]
+    n_jobs, n_machines = size or (rng.integers(2, 8), rng.integers(1, 6))
+    top = int(rng.choice((3, 20)))
+    times = rng.integers(0, top, (n_jobs, n_machines))
+    dates = {}
+    if released:
+        dates["release"] = rng.integers(0, 3 * top, n_jobs)
+    if kind.dated:
+        dates["due"] = rng.integers(0, int(times.sum() * rng.random()) + 2, n_jobs)
+    if kind.weighted:
+        dates["weight"] = rng.integers(0, rng.choice((2, 9)), n_jobs)
+    if rng.random() < 0.3:  # two equal jobs
+        for column in (times, *dates.values()):
+            column[0] = column[-1]
+    shop = dpbb.FlowShopInstance("shop", times, dates=dates)
+    return FlowShop(shop, objective)
+
+
+def costs_by_definition(problem, objective):
+    """Costs of all orders: nobody waits but for a machine or a release date."""
+    dates, times = problem.instance.dates, problem.times.tolist()
+    zeros = [0] * problem.n_jobs
+    release, due = (dates.get(name, zeros) for name in ("release", "due"))
+    weights = dates.get("weight", [1] * problem.n_jobs)
+    found = {}
+    for order in permutations(range(problem.n_jobs)):
+        free, cost = [0] * problem.n_machines, 0
+        for job in order:
+            end = int(release[job])
+            for k, time in enumerate(times[job]):
+                end = free[k] = max(end, free[k]) + time
+            late = end - int(due[job])
+            if "tardiness" in objective:
+                late = max(0, late)
+            cost += int(weights[job]) * (late > 0 if "late" in objective else late)
+        found[order] = cost
+    return found
+
+
+def check_combination(objective, released, count):
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        problem = random_shop(rng, objective, released)
+        check_model(problem, nodes=20, engines=(), seed=seed)
+        costs = costs_by_definition(problem, objective)
+        orders = np.array(list(costs))
+        assert problem.evaluate_all(orders).tolist() == list(costs.values())
+        found = dpbb.solve(
+            problem, workers=0, engine="reference", heuristics="none", verbosity="quiet"
+        )
+        assert found.makespan == min(costs.values()) == costs[found.permutation]
+
+
+def check_engine(objective, released, explored, seeds):
+    """Compare with the reference, node for node, and with brute force."""
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        problem = random_shop(rng, objective, released, (6, 3))
+        costs = costs_by_definition(problem, objective)
+        ub = min(costs.values()) + 1
+        found = explored(problem, ub)
+        assert found == counted(problem, "reference", ub)
+        kinds = kinds_of(problem)
+        if kinds is None:
+            optima = {(ub - 1, *order) for order, cost in costs.items() if cost < ub}
+            assert found[3] == optima
+
+
+def on_cpu(problem, ub):
+    return counted(problem, "cpu", ub)
+
+
+@each
+def test_bounds_and_optima_are_those_of_brute_force(objective, released):
+    check_combination(objective, released, 6)
+
+
+@pytest.mark.slow
+@each
+def test_bounds_and_optima_of_many_shops(objective, released):
+    check_combination(objective, released, 200)
+
+
+@pytest.mark.parametrize("objective", ["weighted-completion", "weighted-late-jobs"])
+def test_the_compiled_search_counts_as_the_reference(objective):
+    check_engine(objective, released=True, explored=on_cpu, seeds=3)
+
+
+@pytest.mark.slow
+@each
+def test_every_compiled_search_counts_as_the_reference(objective, released):
+    check_engine(objective, released, on_cpu, seeds=10)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_it_is_read_and_written_as_one(objective):
+    problem = random_shop(np.random.default_rng(1), objective, released=True)
+    assert problem.objective == OBJECTIVES[objective].words
+    again = decoded(encoded(problem))
+    assert again.digest == problem.digest
+    assert (again.said, again.times.tolist()) == (objective, problem.times.tolist())
+
+
+def test_dates_and_weights_are_part_of_an_instance_and_of_being_equal():
+    times = [[3, 4], [3, 4], [3, 4]]
+    shop = dpbb.FlowShopInstance("shop", times, dates={"due": [5, 5, 9]})
+    assert kinds_of(FlowShop(shop, "late-jobs")).tolist() == [0, 0, 1]
+    assert shop != dpbb.FlowShopInstance("shop", times)
+    assert shop != dpbb.FlowShopInstance("shop", times, dates={"due": [5, 5, 8]})
+
+
+@pytest.mark.parametrize(
+    ("dates", "objective", "said"),
+    [
+        ({}, "total-tardiness", "expected a column due for total-tardiness, got none"),
+        ({"due": [1, 2]}, "makespan", "expected one of total-completion"),
+        ({"due": [1, 2]}, "total-completion", "no column due, which total-completion"),
+        ({"due": [1, -2]}, "late-jobs", r"due of job 1: expected a whole number >= 0"),
+        ({"due": [1, None]}, "late-jobs", r"due of job 1: .* got None"),
+        ({"due": [1, 2.5]}, "late-jobs", r"due of job 1: .* got 2.5"),
+        ({"due": [1]}, "late-jobs", "a number for each of 2 jobs, got 1"),
+        ({"due": 7}, "late-jobs", "a number for each of 2 jobs, got 7"),
+        ({"weight": [2**29, 1]}, "weighted-completion", "sums below 536,870,912"),
+        ({"release": [2**31, 1]}, "total-completion", "numbers up to 1,073,741,822"),
+        ({"late": [1, 2]}, "total-completion", "some of release, due, weight"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(dates, objective, said):
+    with pytest.raises(dpbb.InstanceError, match=said):
+        FlowShop(dpbb.FlowShopInstance("x", [[1, 2], [3, 4]], dates=dates), objective)
+
+
+def test_late_jobs_are_matched_not_compared_in_order():
+    """One job is late of (5, 6, 7) against (1, 5, 6), not three."""
+    shop = dpbb.FlowShopInstance("x", [[5], [1], [1]], dates={"due": [1, 5, 6]})
+    problem = FlowShop(shop, "late-jobs")
+    bounds = problem.child_bounds(problem.root_state(), np.arange(3), back=False)
+    assert bounds.tolist() == [2, 1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "best"), [("ta002", 15151), ("ta011", 20911)])
+def test_total_completion_times_of_taillard(name, best):
+    problem = FlowShop(dpbb.read_instance(name), "total-completion")
+    result = dpbb.solve(problem, upper_bound=best + 1, engine="cpu", verbosity="quiet")
+    assert result.makespan == best
