@@ -85,7 +85,9 @@ class Source:
             if isinstance(node, ast.Call)
             and (of_self := _attribute_of(node.func, "self"))
         }
-        helpers = ((one, cls.of(kind, one)) for one in sorted(called - {name}))
+        helpers = (
+            (one, cls.of(kind, one)) for one in sorted(called) if hasattr(kind, one)
+        )
         return cls(text, file, first, tuple(helpers))
 
     @property
@@ -235,7 +237,7 @@ class Text:
                 continue
             try:
                 sources[name] = Source.of(kind, name)
-            except (OSError, TypeError, AttributeError) as error:
+            except (OSError, TypeError) as error:
                 return cls(
                     {}, f"the source of {kind.__name__} cannot be read ({error})"
                 )

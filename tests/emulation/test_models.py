@@ -6,6 +6,7 @@ import pytest
 from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
 from tests.models import KINDS, random_models
+from tests.unit.flowshop.test_shop import check_engine
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
 
@@ -17,16 +18,7 @@ def test_counts_are_those_of_the_reference(gpu, kind):
     for seed in range(3):
         problem = random_models(np.random.default_rng(seed))[kind]
         ub = best_cost(problem) + 1
-        tree = tree_of(problem, SolveOptions(), ub)
-        expected = counted(problem, "reference", ub)
-        found = gpu.explore(problem, tree, ub, all_optima=True)
-        counters = found.counters
-        assert expected == (
-            counters.decomposed,
-            counters.leaves,
-            counters.closed.tolist(),
-            {(leaf.value, *leaf.permutation.tolist()) for leaf in found.optima},
-        )
+        assert counted(problem, "reference", ub) == on_gpu(gpu, problem, ub)
 
 
 def test_values_of_more_than_16_bits_take_32(gpu):
@@ -36,3 +28,19 @@ def test_values_of_more_than_16_bits_take_32(gpu):
     found = gpu.explore(wide, tree_of(wide, SolveOptions(), ub), ub, all_optima=True)
     expected = counted(wide, "reference", ub)
     assert found.counters.closed.tolist() == expected[2]
+
+
+@pytest.mark.parametrize(
+    ("objective", "released"),
+    [("weighted-completion", True), ("total-tardiness", False)],
+)
+def test_flow_shops_count_as_on_the_reference(gpu, objective, released):
+    check_engine(objective, released, lambda problem, ub: on_gpu(gpu, problem, ub), 2)
+
+
+def on_gpu(gpu, problem, ub):
+    tree = tree_of(problem, SolveOptions(), ub)
+    found = gpu.explore(problem, tree, ub, all_optima=True)
+    counters = found.counters
+    optima = {(leaf.value, *leaf.permutation.tolist()) for leaf in found.optima}
+    return counters.decomposed, counters.leaves, counters.closed.tolist(), optima

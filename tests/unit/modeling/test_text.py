@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import dpbb
 from dpbb.modeling.text import FUNCTIONS
+from dpbb.testing import check_model
 
 OUTSIDE = {
     "while node.t:\n            pass": "an assignment, for, if or a return",
@@ -124,3 +126,51 @@ def test_sums_are_kept_for_a_model_and_not_by_it():
     problem.times = [1, 2]
     with pytest.raises(dpbb.ModelError, match="a field of state or shared to change"):
         _ = problem.shape
+
+
+class Switched(dpbb.Model):
+    n_jobs = 3
+    trivial_ub = 100
+    state = {"time": None}  # noqa: RUF012
+
+    def __init__(self, weighted):
+        self.times, self.weighted, self.plain = np.arange(3), weighted, 1 - weighted
+        if weighted:  # without, the table is not even there
+            self.weights = np.array([3, 1, 2])
+
+    def part(self, job):
+        return self.weights[job] * self.times[job] if self.weighted else self.times[job]
+
+    def twice(self, value, job):
+        return value + self.part(job)
+
+    def take(self, node, job):
+        if self.weighted and not self.plain:
+            node.time = self.twice(node.time, job)
+        else:
+            node.time += 1
+
+    def node_bound(self, node):
+        return node.time
+
+
+@pytest.mark.parametrize(("weighted", "cost"), [(1, 5), (0, 3)])
+def test_switches_leave_out_what_is_not_done_and_helpers_are_written_in_place(
+    weighted, cost
+):
+    problem = Switched(weighted)
+    assert problem.evaluate([2, 0, 1]) == cost
+    assert set(problem.shape.tables) == ({"times", "weights"} if weighted else set())
+    assert check_model(problem, nodes=8, engines=("cpu",)).engines["cpu"] == "the same"
+
+
+def test_a_helper_that_does_more_is_refused():
+    with pytest.raises(dpbb.ModelError, match="in more: expected one return alone"):
+
+        class Mine(dpbb.Model):
+            def more(self, job):
+                job += 1
+                return job
+
+            def take(self, node, job):
+                node.time += self.more(job)
