@@ -217,8 +217,7 @@ class FlowShopInstance:
 
 
 def _digest_of(
-    times: NDArray[np.int64],
-    dates: Mapping[str, NDArray[np.int64]] = field(default_factory=dict),
+    times: NDArray[np.int64], dates: Mapping[str, NDArray[np.int64]] = NO_DATES
 ) -> str:
     """SHA-256 of the shape, the times and the dates."""
     content = hashlib.sha256(b"dpbb flow shop 1\n")
