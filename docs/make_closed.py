@@ -47,6 +47,7 @@ BOUND_COLUMNS = (
     *("instance", "lower bound", "before", "best known", "nodes", "s"),
     "`dpbb verify`",
 )
+BLOCKING_COLUMNS = ("instance", "makespan", "nodes", "s")
 NOT_PROVED_COLUMNS = ("instances", "not counted", "names, with estimates")
 
 SAID = re.compile(rf"^(?:verdict +)?({'|'.join(checker.EXIT)}):", re.MULTILINE)
@@ -114,6 +115,16 @@ def bounds() -> str:
         for one in records(BOUNDS)
     ]
     return as_table(BOUND_COLUMNS, rows)
+
+
+def blocking() -> str:
+    """Table of the shops without buffers that were proved."""
+    rows = [
+        (one.instance, one.makespan, one.totals.nodes, one.totals.seconds)
+        for one in records(RESULTS / "blocking")
+        if one.proved
+    ]
+    return as_table(BLOCKING_COLUMNS, rows)
 
 
 def news() -> str:
@@ -276,6 +287,7 @@ TABLES = {
     "table.md": closed,
     "news.md": news,
     "bounds/table.md": bounds,
+    "blocking/table.md": blocking,
     "open.md": partial(open_ones, MOST_HOURS),
     "open-all.md": partial(open_ones, inf),
     "ta.md": taillard,

@@ -13,6 +13,7 @@ import pytest
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.flowshop.best_known import best_known_of_digest
+from dpbb.flowshop.family import read_problem
 from dpbb.problems import decoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
@@ -51,6 +52,15 @@ def test_certificates_that_tables_and_news_name_are_there(make):
     for file in filter(None, named):
         assert (RESULTS / file).is_file()
     assert len({line.partition(":")[0] for line in lines}) == len(lines)
+
+
+def test_shops_without_buffers_cost_what_is_said():
+    folder = RESULTS / "blocking"
+    found = CampaignFolder(folder).records().values()
+    assert [record.proved for record in found] == [True] * 30
+    for record in found:
+        problem = read_problem(record.instance, blocking=True)
+        assert doubt_of(record, folder, problem=problem) == ""
 
 
 def test_what_explored_as_much_as_its_estimate_comes_last(make):
