@@ -61,7 +61,9 @@ COMMON = {
     "Taillard's or VRF text, .csv, .json, .npy",
     "--index N": "which instance of a file, from 0",
     "--orientation ROWS": "rows of a table: jobs_rows (default) or machines_rows",
-    "--blocking": "no buffers: a job stays on its machine until the next one is free",
+    "--objective NAME": "makespan (default), total-completion, late-jobs ...: a wrong "
+    "name lists all",
+    "--blocking": "a job stays on its machine until the next is free",
     "--data FOLDER": "benchmark files; default: $DPBB_DATA",
     "--front JOBS": "jobs that stay before all others, in this order: 3,0,7 or names",
     "--back JOBS": "jobs that stay after all others, in this order: 3,0,7 or names",
@@ -88,8 +90,8 @@ def add_common(
 
 def add_instance(parser: argparse.ArgumentParser, *, ends: bool = True) -> None:
     """Add the instance and how to read it; ``ends``: and the jobs at its ends."""
-    names = ("instance", "--index", "--orientation", "--blocking", "--data")
-    add_common(parser, *names, title="instance")
+    names = ("instance", "--index", "--orientation", "--objective", "--blocking")
+    add_common(parser, *names, "--data", title="instance")
     if ends:
         add_common(parser, "--front", "--back", title="given jobs, of a flow shop")
 

@@ -63,7 +63,7 @@ record does not hold."""
     text = f"write a report (more than once): .csv, .json, .md, .tex, {pictures}"
     many: dict[str, Any] = {"action": "append", "default": [], "metavar": "FILE"}
     parser.add_argument("--write", help=text, **many)
-    add_common(parser, "--blocking", "--config")
+    add_common(parser, "--objective", "--blocking", "--config")
     for end in ENDS:
         parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
     add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
@@ -100,7 +100,10 @@ def run_campaign(args: argparse.Namespace) -> int:
     options = SolveOptions.from_mapping(given_options(args))
     with logging_to_stderr(options.verbosity), stopping() as asked:
         problems = problems_of(
-            members(args.words), data_dir=args.data, blocking=args.blocking
+            members(args.words),
+            data_dir=args.data,
+            blocking=args.blocking,
+            objective=args.objective,
         )
         schedules = {} if args.schedules is None else read_schedules(args.schedules)
         overview = Overview()

@@ -78,6 +78,7 @@ def problem_of(
             index=args.index,
             orientation=args.orientation,
             blocking=args.blocking,
+            objective=args.objective,
             data_dir=args.data,
         )
     tell_size(args.instance, problem, options)

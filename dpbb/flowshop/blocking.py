@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.modeling import Model
 from dpbb.problems import Family
 from dpbb.result.schedule import Schedule
@@ -42,6 +42,7 @@ class BlockingFlowShop(Model):
     never_negative = True
 
     def __init__(self, instance: FlowShopInstance) -> None:
+        check_columns(instance, "makespan with blocking")
         self.instance = instance
         self.times = instance.times
         self.n_jobs, self.n_machines = self.times.shape

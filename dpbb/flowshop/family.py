@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from dpbb.errors import refuse, shown
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
@@ -22,19 +23,27 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
     return FlowShopProblem(instance, data.get("bound", LB1), *given)
 
 
-def read_problem(source: Any, *, blocking: bool = False, **how: Any) -> Problem[Any]:
+def read_problem(
+    source: Any, *, blocking: bool = False, objective: str | None = None, **how: Any
+) -> Problem[Any]:
     """Return the problem that somebody asks for.
 
     ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop,
-    with ``blocking`` one without buffers.
+    with ``blocking`` one without buffers, with ``objective`` one of ``OBJECTIVES``.
 
-    InstanceError: see ``read_instance``, ``check_methods``.
+    InstanceError: see ``read_instance``, ``check_methods``, ``FlowShop``; or both.
     """
     if isinstance(source, FlowShopProblem):
         check_methods(source)
     if isinstance(source, Problem):
         return source
     instance = read_instance(source, **how)
+    if objective not in (None, "makespan"):
+        from dpbb.flowshop.shop import FlowShop
+
+        if blocking:
+            refuse("blocking", "the objective makespan beside it", shown(objective))
+        return FlowShop(instance, objective=objective)
     if not blocking:
         return FlowShopProblem(instance)
     from dpbb.flowshop.blocking import BlockingFlowShop  # not needed at every prompt

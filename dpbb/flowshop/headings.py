@@ -71,6 +71,23 @@ def is_label(heading: object) -> bool:
     return str(heading).strip() in ("#", "Unnamed: 0") or _all_in(_LABELS, words)
 
 
+DATES = ("release", "due", "weight")
+"""Columns of a table that are no machines', as they are called in files."""
+
+_COLUMNS = {
+    "release": "release",
+    "releasedate": "release",
+    "due": "due",
+    "duedate": "due",
+    "weight": "weight",
+}
+
+
+def date_of(heading: object) -> str | None:
+    """Return which column of dates or weights a heading is of; None: of none."""
+    return _COLUMNS.get("".join(_words_of(heading)))
+
+
 class Placed(NamedTuple):
     """A heading, and where it stands."""
 
@@ -114,8 +131,8 @@ def check_headings(
         if _no_machine(text):
             refuse(
                 where,
-                "a machine's times; remove whatever else there is (what names the rows "
-                "comes first)",
+                "a machine's times, release, due or weight; remove whatever else there "
+                "is (what names the rows comes first)",
                 f"the heading {text!r}",
             )
     for where, text in jobs:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
+from dpbb.flowshop.headings import DATES
 from dpbb.flowshop.tables import table_of
 from dpbb.flowshop.times import (
     MAX_TOTAL_TIME,
@@ -25,9 +26,6 @@ from dpbb.problem import BestKnown
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
 from dpbb.text.names import clean
-
-DATES = ("release", "due", "weight")
-"""Columns of a table that are no machines', as they are called in files."""
 
 NO_DATES: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
 

@@ -18,7 +18,7 @@ from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.cascade import resolved
 from dpbb.flowshop.bounds.table import row_of
 from dpbb.flowshop.given import GivenEnds
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import (
     append_job,
     longest_makespan,
@@ -107,6 +107,8 @@ class FlowShopProblem:
     least_tails: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self._is_plain:  # a problem of its own may have a use for them
+            check_columns(self.instance, "makespan")
         object.__setattr__(self, "front", tuple(self.front))
         object.__setattr__(self, "back", tuple(self.back))
         given = GivenEnds(self.instance, self.front, self.back)

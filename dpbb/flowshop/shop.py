@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import append_job, heads, longest_makespan, tails
 from dpbb.modeling import Model
@@ -69,10 +70,15 @@ class FlowShop(Model):
 
     Parameters
     ----------
-    instance
-        The processing times and the dates and weights that the objective uses.
+    source
+        Whatever ``dpbb.read_instance`` takes: a name, a file, a table of processing
+        times (rows are jobs), an instance.
     objective
-        One of ``OBJECTIVES``.
+        ``"total-completion"``, ``"weighted-completion"``, ``"total-tardiness"``,
+        ``"weighted-tardiness"``, ``"late-jobs"`` or ``"weighted-late-jobs"``.
+    release, due, weights : sequence of int, shape (n_jobs,)
+        Whole numbers >= 0 in the unit of the times, in the place of columns of the
+        source. Without release dates all jobs may begin at 0.
 
     Raises
     ------
@@ -83,10 +89,24 @@ class FlowShop(Model):
 
     name = "flow-shop"
 
-    def __init__(self, instance: FlowShopInstance, objective: str) -> None:
+    def __init__(
+        self,
+        source: Any,  # see read_instance
+        *,
+        objective: str,
+        release: Sequence[int] | None = None,
+        due: Sequence[int] | None = None,
+        weights: Sequence[int] | None = None,
+    ) -> None:
         kind = OBJECTIVES.get(objective)
         if kind is None:
-            refuse("objective", f"one of {', '.join(OBJECTIVES)}", shown(objective))
+            known = ", ".join(OBJECTIVES)
+            refuse("objective", f"one of {known} (makespan: without)", shown(objective))
+        instance = read_instance(source)
+        given = {"release": release, "due": due, "weight": weights}
+        dates: dict[str, Any] = {n: one for n, one in given.items() if one is not None}
+        if dates:
+            instance = replace(instance, dates={**instance.dates, **dates})
         check_columns(instance, objective, needed=kind.columns, also=("release",))
         self.instance, self.said, self.objective = instance, objective, kind.words
         self.times = times = instance.times
@@ -357,7 +377,8 @@ class FlowShop(Model):
 
     def with_names(self, names: Names) -> FlowShop:
         """Return the same problem with other names."""
-        return FlowShop(replace(self.instance, names=names), self.said)
+        instance = replace(self.instance, names=names)
+        return FlowShop(instance, objective=self.said)
 
     @cached_property
     def digest(self) -> str:
@@ -391,7 +412,7 @@ class FlowShop(Model):
 def decode(data: Mapping[str, Any]) -> FlowShop:
     """Return an encoded problem; InstanceError if it is none."""
     instance = FlowShopInstance(data["name"], data["times"], dates=data["dates"])
-    return FlowShop(instance, data["objective"])
+    return FlowShop(instance, objective=data["objective"])
 
 
 FAMILY = Family(decode)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpbb.errors import refuse
+from dpbb.flowshop.headings import DATES
 from dpbb.flowshop.tables import Sheet, Table, first_repeated
 from dpbb.flowshop.text_formats import MAX_SIZE, decoded
 from dpbb.text.files import MOST_BYTES, too_large
@@ -122,7 +123,7 @@ def read_json(content: bytes, path: str) -> list[Table]:
     """Read ``{"times": [[...]], "name": ...}``, a bare table, or a list of objects.
 
     An object may have names, too: lists ``jobs`` and ``machines``, whichever of them
-    the rows are.
+    the rows are; and lists ``release``, ``due`` and ``weight``, a number for each job.
     """
 
     def constant(word: str) -> Any:  # never returns
@@ -166,7 +167,8 @@ def _json_object(data: dict[str, Any], where: str) -> Table:
         tuple(data[key]) if isinstance(data.get(key), list) else ()
         for key in ("jobs", "machines")
     )
-    return Table(data["times"], name, Names(*names), says_whose=True)
+    dates = {key: data[key] for key in DATES if key in data}
+    return Table(data["times"], name, Names(*names), says_whose=True, dates=dates)
 
 
 def read_npy(content: bytes, path: str) -> list[Table]:

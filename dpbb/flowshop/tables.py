@@ -4,14 +4,15 @@ By default a row is a job.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, refuse, shown
-from dpbb.flowshop.headings import Placed, check_headings, is_label
+from dpbb.flowshop.headings import Placed, check_headings, date_of, is_label
 from dpbb.flowshop.text_formats import number_in
 from dpbb.flowshop.times import Orientation, as_times
 from dpbb.text.labels import NO_NAMES, Names, checked_names, unless_counted
@@ -27,6 +28,7 @@ class Table(NamedTuple):
 
     ``names`` are those of rows and columns; of jobs and machines, whatever the rows
     are, where the file ``says_whose`` they are. ``of_jobs``: rows are jobs for sure.
+    ``dates``: columns that are no times, see ``FlowShopInstance``.
     """
 
     times: Any
@@ -34,11 +36,12 @@ class Table(NamedTuple):
     names: Names = NO_NAMES
     says_whose: bool = False
     of_jobs: bool = False
+    dates: Mapping[str, Any] = MappingProxyType({})
 
     def arranged(
         self, where: str, orientation: Orientation | None
-    ) -> tuple[NDArray[np.int64], Names]:
-        """Return times with a row for each job, and the names of jobs and machines."""
+    ) -> tuple[NDArray[np.int64], Names, Mapping[str, Any]]:
+        """Return times with a row for each job, names of jobs and machines, dates."""
         rows = orientation or Orientation.JOBS_ROWS
         times, names = as_times(self.times, where), self.names
         if rows is Orientation.MACHINES_ROWS and not self.of_jobs:
@@ -46,7 +49,8 @@ class Table(NamedTuple):
             names = names if self.says_whose else Names(names.machines, names.jobs)
         n_jobs, n_machines = times.shape
         where = f"{where}, read as {rows}"
-        return times, checked_names(names, n_jobs, n_machines, where)
+        names = checked_names(names, n_jobs, n_machines, where)
+        return times, names, dict(self.dates)
 
 
 class Sheet(NamedTuple):
@@ -75,6 +79,10 @@ def table_of(data: Any, orientation: Orientation | None) -> Table:
         rows, of_rows = times[:, label], f"column {columns[label]!r}"
         times = np.delete(times, label, axis=1)
         corner = columns.pop(label)
+    places = _dates_in(columns, "data frame, columns", orientation)
+    dates = {name: times[:, at] for name, at in places.items()}
+    times = np.delete(times, list(places.values()), axis=1)
+    columns = [one for at, one in enumerate(columns) if at not in places.values()]
     texts, placed = [], []
     for what, names in ((of_rows, rows), ("columns", columns)):
         where = f"data frame, {what}"
@@ -87,7 +95,7 @@ def table_of(data: Any, orientation: Orientation | None) -> Table:
         placed.append([Placed(where, name) for name in texts[-1]])
     of_all = Placed(f"data frame, {of_rows}", str(corner))
     check_headings(of_all, placed[0], placed[1], orientation)
-    return Table(times, names=Names(*texts))
+    return Table(times, names=Names(*texts), dates=dates)
 
 
 def table_of_cells(sheet: Sheet, orientation: Orientation | None) -> Table:
@@ -123,10 +131,15 @@ def table_of_cells(sheet: Sheet, orientation: Orientation | None) -> Table:
             refuse(where, f"different {what}", f"{twice!r} twice")
     if not header and not labeled and width > 1:
         _refuse_row_numbers([row[0] for _, row in body], path)
+    places = _dates_in(heads, top, orientation)
+    dated = set(places.values())
+    placed = [
+        Placed(f"{top}, cell {n}", one) for n, one in enumerate(heads, 1 + labeled)
+    ]
     check_headings(
         Placed(f"{top}, cell 1", first[0] if header and labeled else ""),
         [Placed(f"{path}, line {n}, cell 1", row[0]) for n, row in body if labeled],
-        [Placed(f"{top}, cell {n}", head) for n, head in enumerate(heads, 1 + labeled)],
+        [one for at, one in enumerate(placed) if at not in dated],
         orientation,
     )
     times = []
@@ -136,7 +149,26 @@ def table_of_cells(sheet: Sheet, orientation: Orientation | None) -> Table:
             refuse(where, f"{width} cells as in line {number}", f"{len(row)}")
         cells = enumerate(row[labeled:], 1 + labeled)
         times.append([number_in(cell, f"{where}, cell {at}") for at, cell in cells])
-    return Table(times, names=Names(unless_counted(labels), unless_counted(heads)))
+    dates = {name: [row[at] for row in times] for name, at in places.items()}
+    times = [[one for at, one in enumerate(row) if at not in dated] for row in times]
+    heads = [one for at, one in enumerate(heads) if at not in dated]
+    texts = Names(unless_counted(labels), unless_counted(heads))
+    return Table(times, names=texts, dates=dates)
+
+
+def _dates_in(
+    headings: Sequence[object], where: str, orientation: Orientation | None
+) -> dict[str, int]:
+    """Return the places of columns that are no times; InstanceError if two are one."""
+    found: dict[str, int] = {}
+    for at, heading in enumerate(headings):
+        name = date_of(heading)
+        if name is not None and orientation is not Orientation.MACHINES_ROWS:
+            if name in found:
+                got = f"{headings[found[name]]!r} and {heading!r}"
+                refuse(where, f"one column {name}", got)
+            found[name] = at
+    return found
 
 
 def first_repeated(names: Iterable[Any]) -> Any:

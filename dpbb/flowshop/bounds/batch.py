@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.instance import check_columns
 from dpbb.flowshop.makespan import heads, longest_makespan, tails
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import entry, helper, int64
@@ -104,6 +105,7 @@ def lb2(
         ``device="gpu"`` without one.
     """
     shop = read_instance(instance)
+    check_columns(shop, "makespan")
     chosen = machine_pairs(shop.n_machines, pairs)
     one_of("auto", "cpu", "gpu").check(device, "device")
     n_threads = thread_count(threads)

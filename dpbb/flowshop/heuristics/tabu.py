@@ -24,7 +24,7 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu_cpu import CpuSearches, Searches
 from dpbb.flowshop.heuristics.tabu_gpu import GpuSearches
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import makespans
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cores import physical_cores
@@ -128,6 +128,7 @@ def tabu_search(
     9
     """
     shop = read_instance(instance)
+    check_columns(shop, "makespan")
     if tenure is not None:
         whole(0, MOST_TENURE).check(tenure, "tenure")
     whole(0, MOST_GENERATIONS).check(generations, "generations")
@@ -187,6 +188,7 @@ def swap_makespans(
         As ``dpbb.tabu_search``.
     """
     shop = read_instance(instance)
+    check_columns(shop, "makespan")
     starts = make_starts(shop, permutation, 1, 0)
     searches = make_searches(shop, starts, 1, _chosen(device), threads=1)
     return searches.neighbours().astype(np.int32)

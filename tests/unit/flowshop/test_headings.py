@@ -7,8 +7,6 @@ from dpbb.flowshop.headings import is_label
 from dpbb.flowshop.instance import FlowShopInstance
 
 NO_TIMES = (
-    "due",
-    "Due_Date",
     "dueDates (h)",
     "Deadline",
     "release time",

@@ -3,9 +3,11 @@
 from itertools import permutations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpbb
+from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.shop import OBJECTIVES, FlowShop
 from dpbb.problem import kinds_of
 from dpbb.problems import decoded, encoded
@@ -33,7 +35,7 @@ def random_shop(rng, objective, released, size=None):
         for column in (times, *dates.values()):
             column[0] = column[-1]
     shop = dpbb.FlowShopInstance("shop", times, dates=dates)
-    return FlowShop(shop, objective)
+    return FlowShop(shop, objective=objective)
 
 
 def costs_by_definition(problem, objective):
@@ -124,7 +126,7 @@ def test_it_is_read_and_written_as_one(objective):
 def test_dates_and_weights_are_part_of_an_instance_and_of_being_equal():
     times = [[3, 4], [3, 4], [3, 4]]
     shop = dpbb.FlowShopInstance("shop", times, dates={"due": [5, 5, 9]})
-    assert kinds_of(FlowShop(shop, "late-jobs")).tolist() == [0, 0, 1]
+    assert kinds_of(FlowShop(shop, objective="late-jobs")).tolist() == [0, 0, 1]
     assert shop != dpbb.FlowShopInstance("shop", times)
     assert shop != dpbb.FlowShopInstance("shop", times, dates={"due": [5, 5, 8]})
 
@@ -147,13 +149,73 @@ def test_dates_and_weights_are_part_of_an_instance_and_of_being_equal():
 )
 def test_what_does_not_fit_is_refused_with_its_place(dates, objective, said):
     with pytest.raises(dpbb.InstanceError, match=said):
-        FlowShop(dpbb.FlowShopInstance("x", [[1, 2], [3, 4]], dates=dates), objective)
+        FlowShop(
+            dpbb.FlowShopInstance("x", [[1, 2], [3, 4]], dates=dates),
+            objective=objective,
+        )
+
+
+TABLE = "job,cut,weld,due date,Weight,release\nA,3,2,5,1,0\nB,4,1,6,2,3\n"
+FORMS = {
+    "shop.csv": TABLE,
+    "shop.tsv": TABLE.replace(",", "\t"),
+    "shop.json": '{"times": [[3, 2], [4, 1]], "due": [5, 6], "weight": [1, 2], '
+    '"release": [0, 3]}',
+}
+
+
+@pytest.mark.parametrize("file", FORMS)
+def test_dates_and_weights_are_columns(file, tmp_path):
+    path = tmp_path / file
+    path.write_text(FORMS[file])
+    problem = read_problem(path, objective="weighted-tardiness")
+    data = {"due": [5, 6], "weights": [1, 2], "release": [0, 3]}
+    times = [[3, 2], [4, 1]]
+    same = dpbb.FlowShop(times, objective="weighted-tardiness", **data)
+    assert problem.digest == same.digest
+    assert problem.evaluate([1, 0]) == 2 * 2 + 7
+    hint = r"expected no column release, which makespan does not use.* --objective"
+    with pytest.raises(dpbb.InstanceError, match=hint):
+        read_problem(path)
+    with pytest.raises(dpbb.InstanceError, match="which total-completion does not use"):
+        read_problem(path, objective="total-completion")
+    with pytest.raises(dpbb.InstanceError, match="the objective makespan beside it"):
+        read_problem(path, objective="weighted-tardiness", blocking=True)
+
+
+def test_a_data_frame_has_them_too():
+    frame = pd.DataFrame(
+        {"job": ["A", "B"], "cut": [3, 4], "due": [5, 6], "weld": [2, 1]}
+    )
+    problem = dpbb.FlowShop(frame, objective="late-jobs")
+    assert problem.times.tolist() == [[3, 2], [4, 1]]
+    assert problem.due.tolist() == [5, 6]
+    assert problem.names.machines == ("cut", "weld")
+    frame.loc[1, "due"] = None
+    with pytest.raises(dpbb.InstanceError, match=r"due of job B: .* got nan"):
+        dpbb.FlowShop(frame, objective="late-jobs")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TABLE.replace("6,2,3", ",2,3"), r"line 3, cell 4: expected a whole .* got ''"),
+        (TABLE.replace("6,2,3", "-6,2,3"), r"line 3, cell 4: .* got '-6'"),
+        (TABLE.replace("Weight", "due"), "one column due, got 'due date' and 'due'"),
+        (TABLE.replace("Weight", "Weight (kg)"), r"cell 5: .* 'Weight \(kg\)'"),
+    ],
+)
+def test_a_half_filled_column_is_refused_with_the_cell(text, said, tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text(text)
+    with pytest.raises(dpbb.InstanceError, match=said):
+        read_problem(path, objective="weighted-tardiness")
 
 
 def test_late_jobs_are_matched_not_compared_in_order():
     """One job is late of (5, 6, 7) against (1, 5, 6), not three."""
     shop = dpbb.FlowShopInstance("x", [[5], [1], [1]], dates={"due": [1, 5, 6]})
-    problem = FlowShop(shop, "late-jobs")
+    problem = FlowShop(shop, objective="late-jobs")
     bounds = problem.child_bounds(problem.root_state(), np.arange(3), back=False)
     assert bounds.tolist() == [2, 1, 1]
 
@@ -161,6 +223,6 @@ def test_late_jobs_are_matched_not_compared_in_order():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "best"), [("ta002", 15151), ("ta011", 20911)])
 def test_total_completion_times_of_taillard(name, best):
-    problem = FlowShop(dpbb.read_instance(name), "total-completion")
+    problem = FlowShop(name, objective="total-completion")
     result = dpbb.solve(problem, upper_bound=best + 1, engine="cpu", verbosity="quiet")
     assert result.makespan == best
