@@ -38,12 +38,13 @@ def read_problem(
     if isinstance(source, Problem):
         return source
     instance = read_instance(source, **how)
-    if objective not in (None, "makespan"):
+    if (objective or "makespan") != "makespan" or "release" in instance.dates:
         from dpbb.flowshop.shop import FlowShop
 
         if blocking:
-            refuse("blocking", "the objective makespan beside it", shown(objective))
-        return FlowShop(instance, objective=objective)
+            got = shown(objective or "release")
+            refuse("blocking", "the makespan, without release dates, beside it", got)
+        return FlowShop(instance, objective=objective or "makespan")
     if not blocking:
         return FlowShopProblem(instance)
     from dpbb.flowshop.blocking import BlockingFlowShop  # not needed at every prompt

@@ -12,6 +12,10 @@ before them and the times of later machines behind them. Then
   matching of completions to due dates has on time (Hall's theorem). Due dates are less
   the times behind the machine;
 - with weights or release dates, every job ends no earlier than if it came next.
+
+Of the latest job partial schedules grow at both ends: release dates are a first machine
+that all jobs pass at once, what is left of the largest due date a last one. A path may
+end (begin) inside a prefix (suffix), which a side keeps as ``done``.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ class Objective(NamedTuple):
     dated: bool = False
     weighted: bool = False
     counted: bool = False
+    latest: bool = False  # the largest counts, not the sum
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -53,6 +58,8 @@ class Objective(NamedTuple):
 
 
 OBJECTIVES = {
+    "makespan": Objective("makespan", latest=True),
+    "max-tardiness": Objective("maximum tardiness", dated=True, latest=True),
     "total-completion": Objective("total completion time"),
     "weighted-completion": Objective("weighted completion time", weighted=True),
     "total-tardiness": Objective("total tardiness", dated=True),
@@ -66,7 +73,7 @@ OBJECTIVES = {
 
 
 class FlowShop(Model):
-    """Minimize a sum over the jobs of a flow shop, of when they are completed.
+    """Minimize what depends on when the jobs of a flow shop are completed.
 
     Parameters
     ----------
@@ -74,8 +81,9 @@ class FlowShop(Model):
         Whatever ``dpbb.read_instance`` takes: a name, a file, a table of processing
         times (rows are jobs), an instance.
     objective
-        ``"total-completion"``, ``"weighted-completion"``, ``"total-tardiness"``,
-        ``"weighted-tardiness"``, ``"late-jobs"`` or ``"weighted-late-jobs"``.
+        ``"makespan"``, ``"max-tardiness"``, ``"total-completion"``,
+        ``"weighted-completion"``, ``"total-tardiness"``, ``"weighted-tardiness"``,
+        ``"late-jobs"`` or ``"weighted-late-jobs"``.
     release, due, weights : sequence of int, shape (n_jobs,)
         Whole numbers >= 0 in the unit of the times, in the place of columns of the
         source. Without release dates all jobs may begin at 0.
@@ -93,15 +101,14 @@ class FlowShop(Model):
         self,
         source: Any,  # see read_instance
         *,
-        objective: str,
+        objective: str = "makespan",
         release: Sequence[int] | None = None,
         due: Sequence[int] | None = None,
         weights: Sequence[int] | None = None,
     ) -> None:
         kind = OBJECTIVES.get(objective)
         if kind is None:
-            known = ", ".join(OBJECTIVES)
-            refuse("objective", f"one of {known} (makespan: without)", shown(objective))
+            refuse("objective", f"one of {', '.join(OBJECTIVES)}", shown(objective))
         instance = read_instance(source)
         given = {"release": release, "due": due, "weight": weights}
         dates: dict[str, Any] = {n: one for n, one in given.items() if one is not None}
@@ -117,16 +124,21 @@ class FlowShop(Model):
         self.weights = instance.dates.get("weight", none + 1)
         # switches
         self.released = int("release" in instance.dates)
+        self.latest, self.never_negative = int(kind.latest), kind.latest
         self.weighted, self.counted = int(kind.weighted), int(kind.counted)
-        self.matched, self.summed = int(kind.dated), int(not kind.dated)
-        self.tardy = int(kind.dated and not kind.counted)
-        self.alone = int(self.released or (kind.dated and kind.weighted))
+        self.matched = int(kind.dated and not kind.latest)
+        self.summed = int(not kind.dated and not kind.latest)
+        self.tardy = int(self.matched and not kind.counted)
+        later = self.released or (kind.dated and kind.weighted)
+        self.alone = int(later and not kind.latest)
         # tables
         after = tails(times)
         self.rest = times + after
         self.later = after * self.weights[:, None]
         self.early = self.due[:, None] - after
         self.ready = self.release + times.sum(axis=1)
+        self.base = self.due.max(keepdims=True)
+        self.delivery = self.base - self.due
         self.lightest = self.weights.min(keepdims=True)
         reach = int(self.release.max()) + longest_makespan(times)
         self.never = np.array([reach + int(self.due.max()) + 1])
@@ -139,6 +151,10 @@ class FlowShop(Model):
             )
         size = n_jobs * n_machines
         fields: dict[str, int | None] = {"ends": n_machines, "cost": None}
+        if self.latest:
+            self.sides = "front", "back"
+            fields = {"ends": n_machines, "done": None}
+            self.sums = {"remain": "times"}  # type: ignore[misc]
         if self.summed:
             fields["smith"] = n_machines
             self.sums = {"heavy": "weights", "after": "later"}  # type: ignore[misc]
@@ -147,6 +163,14 @@ class FlowShop(Model):
         if self.counted and self.weighted:
             fields["light"] = n_jobs
         self.state = fields  # type: ignore[misc]
+
+    def mirrored(self) -> FlowShop:
+        """Return the shop backwards: what follows a job comes before it."""
+        other = object.__new__(FlowShop)
+        vars(other).update(self.__getstate__())
+        other.times = self.times[:, ::-1]
+        other.release, other.delivery = self.delivery, self.release
+        return other
 
     def root(self) -> Mapping[str, Any]:
         """Nothing is done; no job comes to a machine before the least heads."""
@@ -158,6 +182,7 @@ class FlowShop(Model):
         own = (weights[:, None] * times).sum(axis=0)
         return {
             "ends": begin.min(axis=0),
+            "done": (self.release + times.sum(axis=1) + self.delivery).max(),
             "smith": (pairs.sum(axis=(0, 1)) + own) // 2,
             "short": np.sort(times, axis=0).T.ravel(),
             "early": np.sort(self.early, axis=0).T.ravel(),
@@ -202,7 +227,7 @@ class FlowShop(Model):
 
     def take(self, node: Any, job: int) -> None:
         """Pass the machines, and leave the sorted lists of what is left."""
-        end = self.release[job] if self.released else 0
+        end = self.release[job] if self.released or self.latest else 0
         for k in range(self.n_machines):
             end = max(end, node.ends[k]) + self.times[job][k]
             node.ends[k] = end
@@ -230,13 +255,19 @@ class FlowShop(Model):
                     self.weights[job], node.light[i], node.light[i + 1]
                 )
             node.light[self.n_jobs - 1] = 0
-        node.cost += self.cost(job, end)
+        if self.latest:
+            node.done = max(node.done, end + self.delivery[job])
+        else:
+            node.cost += self.cost(job, end)
 
     def node_bound(self, node: Any) -> int:
         """Cost so far, and the largest that one machine says of the jobs left."""
-        most = 0
+        most = max(node.done, node.other.done, self.base[0]) if self.latest else 0
         for k in range(self.n_machines):
             rest = 0
+            if self.latest:
+                after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
+                rest = node.ends[k] + after
             if self.summed:
                 rest = node.ends[k] * node.heavy + node.smith[k] + node.after[k]
             if self.alone:
@@ -266,14 +297,18 @@ class FlowShop(Model):
                     for i in range(self.n_jobs):
                         rest += node.light[i] if i < late else 0
             most = max(most, rest)
-        return node.cost + most
+        return most - self.base[0] if self.latest else node.cost + most
 
     def child_bound(self, node: Any, job: int) -> int:
         """``node_bound`` of a child: the lists are read without its job."""
-        most = 0
-        end = self.release[job] if self.released else 0
+        most = max(node.done, node.other.done) if self.latest else 0
+        end = self.release[job] if self.released or self.latest else 0
         for k in range(self.n_machines):
-            end = max(end, node.ends[k]) + self.times[job][k]
+            begin = max(end, node.ends[k])
+            end = begin + self.times[job][k]
+            if self.latest:
+                after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
+                most = max(most, begin + after)
             rest = 0
             if self.summed:
                 rest = (node.smith[k] + node.after[k]) - self.later[job][k]
@@ -322,22 +357,28 @@ class FlowShop(Model):
                             self.weights[job], node.light[i], node.light[i + 1]
                         )
                         rest += light if i < late else 0
-            most = max(most, rest)
-        return node.cost + most + self.cost(job, end)
+            if not self.latest:
+                most = max(most, rest)
+        if self.latest:
+            most = max(most, end + self.delivery[job], self.base[0]) - self.base[0]
+        else:
+            most += node.cost + self.cost(job, end)
+        return most
 
     def largest(self, ub: int) -> int:
         """Return what no value passes, whatever ``ub``: bounds are costs of a schedule.
 
         A child's may have a job twice on the way.
         """
-        return 2 * self.trivial_ub + 2 * int(self.never[0])
+        return 2 * (0 if self.latest else self.trivial_ub) + 2 * int(self.never[0])
 
     # -- what is told of it ------------------------------------------------------------
 
     def _sums(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Costs, shape (r,), of completion times of shape (r, n_jobs)."""
-        late = ends - self.due if self.matched else ends
-        late = np.maximum(late, 0) if self.tardy else late
+        late = np.maximum(ends - self.due, 0)
+        if self.latest:
+            return late.max(axis=1)
         return ((late > 0 if self.counted else late) * self.weights).sum(axis=1)
 
     def _ends(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:

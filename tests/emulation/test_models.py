@@ -32,7 +32,11 @@ def test_values_of_more_than_16_bits_take_32(gpu):
 
 @pytest.mark.parametrize(
     ("objective", "released"),
-    [("weighted-completion", True), ("total-tardiness", False)],
+    [
+        ("max-tardiness", True),
+        ("weighted-completion", True),
+        ("total-tardiness", False),
+    ],
 )
 def test_flow_shops_count_as_on_the_reference(gpu, objective, released):
     check_engine(objective, released, lambda problem, ub: on_gpu(gpu, problem, ub), 2)
