@@ -33,10 +33,10 @@ from dpbb.modeling.model import Model
 from dpbb.options import Heuristics
 from dpbb.problem import Incumbent, StartSearch
 
-REMOVED = 6
+REMOVED = 5
 """Jobs that are taken out at a time."""
 
-TEMPERATURE = 0.05
+TEMPERATURE = 0.06
 """Of the acceptance: this share of the cost, divided by the number of jobs."""
 
 ROUND_S = 0.1
