@@ -1,6 +1,8 @@
 """The flow shop with dates and weights, from the definition and by every engine."""
 
+import runpy
 from itertools import permutations, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -221,6 +223,13 @@ def test_late_jobs_are_matched_not_compared_in_order():
     problem = FlowShop(shop, objective="late-jobs")
     bounds = problem.child_bounds(problem.root_state(), np.arange(3), back=False)
     assert bounds.tolist() == [2, 1, 1]
+
+
+def test_the_page_has_the_table_of_the_code():
+    """If not: run ``python docs/make_shop.py``."""
+    path = Path(__file__).parents[3] / "docs/make_shop.py"
+    made = runpy.run_path(str(path))
+    assert made["PAGE"].read_text(encoding="utf-8") == made["page"]()
 
 
 @pytest.mark.slow
