@@ -214,7 +214,8 @@ class CampaignFolder:
                     f"{os.readlink(self.path / name)}"
                 )
         try:
-            (self.path / RECORDS).mkdir(parents=True, exist_ok=True)
+            for part in RECORDS, CHECKPOINTS:  # runs side by side begin in it
+                (self.path / part).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OptionError(
                 f"-o: expected a folder that can be written, got {self.path}: "

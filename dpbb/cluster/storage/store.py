@@ -150,7 +150,12 @@ class Folder:
 
     @_named("write to")
     def probe(self) -> None:
-        """Make the folder; raise CheckpointError unless files can be written in it."""
+        """Make the folder; raise CheckpointError unless files can be written in it.
+
+        Another process that probes may take away the folder above, which it had made.
+        """
+        with suppress(FileNotFoundError):
+            self._fs.makedirs(self._path, exist_ok=True)
         self._fs.makedirs(self._path, exist_ok=True)
         name = f".probe-{uuid4().hex}"
         self.write(name, [b"dpbb"])

@@ -53,7 +53,7 @@ def test_a_folder_is_for_one_campaign_at_a_time(tmp_path):
     ):
         pass
     with folder.alone():
-        pass
+        assert (tmp_path / "checkpoints").is_dir()  # no run of two takes it away
 
 
 def test_no_name_leads_out_of_the_folder(tmp_path):

@@ -132,3 +132,19 @@ def test_what_does_not_answer_is_left_alone(monkeypatch):
     released.set()
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_the_folder_above_may_go_while_a_folder_is_made(tmp_path, monkeypatch):
+    """Another run that looks if it can write there takes away what it had made."""
+    folder = Folder(str(tmp_path / "above" / "own"))
+    make, calls = folder._fs.makedirs, []
+
+    def makedirs(path, exist_ok):
+        calls.append(path)
+        if len(calls) == 1:
+            raise FileNotFoundError(path)
+        make(path, exist_ok=exist_ok)
+
+    monkeypatch.setattr(folder._fs, "makedirs", makedirs)
+    folder.probe()
+    assert (tmp_path / "above" / "own").is_dir()
