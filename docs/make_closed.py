@@ -47,7 +47,10 @@ BOUND_COLUMNS = (
     *("instance", "lower bound", "before", "best known", "nodes", "s"),
     "`dpbb verify`",
 )
-BLOCKING_COLUMNS = ("instance", "makespan", "nodes", "s")
+TWENTY_JOBS_COLUMNS = (
+    *("instance", "makespan without buffers", "nodes", "s"),
+    *("total completion time", "nodes", "s"),
+)
 NOT_PROVED_COLUMNS = ("instances", "not counted", "names, with estimates")
 
 SAID = re.compile(rf"^(?:verdict +)?({'|'.join(checker.EXIT)}):", re.MULTILINE)
@@ -117,14 +120,18 @@ def bounds() -> str:
     return as_table(BOUND_COLUMNS, rows)
 
 
-def blocking() -> str:
-    """Table of the shops without buffers that were proved."""
+def twenty_jobs() -> str:
+    """Table of other problems of shops with 20 jobs."""
+    both = (records(RESULTS / kind) for kind in ("blocking", "total-completion"))
     rows = [
-        (one.instance, one.makespan, one.totals.nodes, one.totals.seconds)
-        for one in records(RESULTS / "blocking")
-        if one.proved
+        (blocking.instance, *_proof(blocking), *_proof(completion))
+        for blocking, completion in zip(*both, strict=True)
     ]
-    return as_table(BLOCKING_COLUMNS, rows)
+    return as_table(TWENTY_JOBS_COLUMNS, rows)
+
+
+def _proof(one: Record) -> tuple[int | None, int, float]:
+    return one.makespan, one.totals.nodes, one.totals.seconds
 
 
 def news() -> str:
@@ -287,7 +294,7 @@ TABLES = {
     "table.md": closed,
     "news.md": news,
     "bounds/table.md": bounds,
-    "blocking/table.md": blocking,
+    "twenty-jobs.md": twenty_jobs,
     "open.md": partial(open_ones, MOST_HOURS),
     "open-all.md": partial(open_ones, inf),
     "ta.md": taillard,

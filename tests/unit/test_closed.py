@@ -54,13 +54,19 @@ def test_certificates_that_tables_and_news_name_are_there(make):
     assert len({line.partition(":")[0] for line in lines}) == len(lines)
 
 
-def test_shops_without_buffers_cost_what_is_said():
-    folder = RESULTS / "blocking"
-    found = CampaignFolder(folder).records().values()
+@pytest.mark.parametrize(
+    ("folder", "how"),
+    [
+        ("blocking", {"blocking": True}),
+        ("total-completion", {"objective": "total-completion"}),
+    ],
+)
+def test_other_problems_cost_what_is_said(folder, how):
+    found = CampaignFolder(RESULTS / folder).records().values()
     assert [record.proved for record in found] == [True] * 30
     for record in found:
-        problem = read_problem(record.instance, blocking=True)
-        assert doubt_of(record, folder, problem=problem) == ""
+        problem = read_problem(record.instance, **how)
+        assert doubt_of(record, RESULTS / folder, problem=problem) == ""
 
 
 def test_what_explored_as_much_as_its_estimate_comes_last(make):
