@@ -37,6 +37,7 @@ LAWS = {
     5: "an absent child has no completion, a last job is not absent",
     6: "no value passes largest, none is negative if never_negative says so",
     7: "all engines explore the same tree",
+    8: "whether tight_bound reaches ub depends on the node alone",
 }
 """What is checked, by number."""
 
@@ -228,7 +229,7 @@ class _Checks:
     def _completions(self, node: _Node, own: int) -> None:
         """Laws 1, 4 and 5 by all completions."""
         problem, found = self._problem, False
-        tight = problem.tight_bound_of(node.state) if problem.tighten else 0
+        tight = self._tight(node)
         for order, cost in self._costs(node.state, node.prefix, node.suffix):
             found = True
             if own > cost:
@@ -242,6 +243,17 @@ class _Checks:
         if len(left) == 1 and found:
             order = (*node.prefix, *left, *node.suffix)
             self._leaf(node, left[0], order, problem.evaluate(np.array(order, np.intp)))
+
+    def _tight(self, node: _Node) -> int:
+        """Law 8; return what ``tight_bound`` says, 0 without one."""
+        if self._problem.tighten is None:
+            return 0
+        tight = self._problem.tight_bound_of(node.state)
+        for ub in tight, tight + 1:
+            found = self._problem.tight_bound_of(node.state, ub)
+            if min(found, ub) != tight:
+                self._fail(8, node, f"it is {tight}, but {found} when ub is {ub}")
+        return tight
 
     def _costs(
         self, state: State, prefix: tuple[int, ...], suffix: tuple[int, ...]
@@ -297,8 +309,9 @@ class _Checks:
                 if hasattr(seen, "last"):
                     seen.last = job
                 bound = self._kind.node_bound(view, seen)
+                least = extremes.least
                 if problem.tighten and not side and bound <= own:
-                    self._kind.tight_bound(view, seen)
+                    self._kind.tight_bound(view, seen, own + 1)
                 if extremes.most > limit or extremes.least < -limit:
                     worst = max(extremes.most, -extremes.least)
                     self._fail(
@@ -306,8 +319,9 @@ class _Checks:
                         node,
                         f"job {job}: a value of {worst}, largest({own + 1}) is {limit}",
                     )
-                if problem.never_negative and extremes.least < 0:
-                    self._fail(6, node, f"job {job}: a value of {extremes.least}")
+                if problem.never_negative and least < 0:
+                    self._fail(6, node, f"job {job}: a value of {least}")
+                extremes.least = least  # packed values are none of tight_bound's
 
     def _fail(self, law: int, node: _Node, what: str) -> NoReturn:
         raise LawError(

@@ -71,19 +71,21 @@ class TightCompletion(TotalCompletion):
     def __init__(self, times):
         super().__init__(times)
         self.by_machine = np.argsort(self.times, axis=0, kind="stable").T
+        self.tight_depths = (2, self.n_jobs - 2)
         self.in_order = np.sort(self.times, axis=0).T
         self.tails = self.times[:, ::-1].cumsum(axis=1)[:, ::-1] - self.times
 
-    def tight_bound(self, node):
+    def tight_bound(self, node, ub):
         bound = 0
         for k in range(self.n_machines):
-            end = node.ends[k]
-            total = node.total
-            for place, other in enumerate(self.by_machine[k]):
-                if other in node.left:
-                    end += self.in_order[k][place]
-                    total += end + self.tails[other][k]
-            bound = max(bound, total)
+            if bound < ub:
+                end = node.ends[k]
+                total = node.total
+                for place, other in enumerate(self.by_machine[k]):
+                    if other in node.left:
+                        end += self.in_order[k][place]
+                        total += end + self.tails[other][k]
+                bound = max(bound, total)
         return bound
 
 
@@ -150,6 +152,7 @@ def random_models(rng, n_jobs=6):
             rng.integers(0, 15, (n_jobs, 3)), rng.integers(0, 9, (n_jobs, n_jobs, 3))
         ),
         "blocking": dpbb.BlockingFlowShop(shop),
+        "matching": dpbb.BlockingFlowShop(shop).with_bound("matching"),
         "tight": TightCompletion(rng.integers(1, 15, (n_jobs, 3))),
     }
 

@@ -19,12 +19,13 @@ from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Result
 from dpbb.result.result import Cost, Seconds
-from dpbb.result.schedule import COLUMNS, Schedule
+from dpbb.result.schedule import COLUMNS, LEAVE, Schedule
 from dpbb.result.written import PICTURES
 from dpbb.text.files import check_writable, known_suffix, noted, read_file
 from dpbb.text.labels import Names
 
 SUFFIXES = (*PICTURES, ".html")
+SCHEDULE = ",".join(COLUMNS)
 KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 ALLOWED = (
@@ -171,7 +172,7 @@ def read_plotted(file: str) -> Plotted:
         raise _unknown(file, "a binary file") from None
     if not text.strip():
         raise _unknown(file, "nothing: the file is empty")
-    if text.split("\n", 1)[0].strip() == ",".join(COLUMNS):
+    if text.split("\n", 1)[0].strip() in (SCHEDULE, f"{SCHEDULE},{LEAVE}"):
         return Plotted("a schedule", read_schedule(text, file), ("gantt",))
     return _json(text, file)
 
@@ -241,19 +242,21 @@ def read_schedule(text: str, file: str) -> Schedule:
     names = Names(() if numbered else jobs, () if counted else machines)
     try:
         times = np.array([[int(cell) for cell in row[3:]] for row in rows], np.int64)
-        start, end = np.empty((2, len(jobs), len(machines)), np.int64)
-        start[list(permutation)] = times[:, 0].reshape(start.shape)
-        end[list(permutation)] = times[:, 1].reshape(end.shape)
+        tables = np.empty((times.shape[1], len(jobs), len(machines)), np.int64)
+        tables[:, list(permutation)] = times.T.reshape(tables.shape)
+        start, end, *leave = tables[:3]
     except (IndexError, OverflowError, ValueError) as error:
         raise OptionError(
             f"{file}: expected {', '.join(COLUMNS)} of every job on every machine, "
             f"got {len(rows)} lines of {len(jobs)} jobs: {error}"
         ) from error
-    schedule = Schedule(permutation, start, end, names)
+    schedule = Schedule(permutation, start, end, names, *leave)
     for number, (row, due) in enumerate(zip(rows, schedule.rows(), strict=True), 2):
-        if row != list(map(str, due)) or not 0 <= due[3] <= due[4]:
+        falls = (np.diff(times[number - 2], prepend=0) < 0).any()
+        if row != list(map(str, due)) or falls:
+            columns = ", ".join(schedule.columns)
             raise OptionError(
-                f"{file}: line {number}: expected {', '.join(COLUMNS)}, such as "
+                f"{file}: line {number}: expected {columns}, such as "
                 f"{','.join(map(str, due))}, got {','.join(row)}"
             )
     return schedule

@@ -6,6 +6,13 @@ x_{k+1}). The mirror image has the same form, so the tree grows on both sides. T
 is that of the plain flow shop with departures in the place of ends: machine k is busy
 for all jobs between the departures of both ends. Source of the recursion: Ronconi,
 Annals of Operations Research 138, 2005.
+
+The bound ``matching`` is dearer, of two neighbouring machines k and k + 1. Between two
+departures from k pass the time there of the job that leaves, and the time on k + 1 of
+the job before it, whichever is longer. The sum of all these is least where both lists
+of times are matched in the order of their lengths. Where the last job at the front is
+the one before, its time is how much later k + 1 is free than k; so it is at the back,
+in the mirror image.
 """
 
 from __future__ import annotations
@@ -18,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.errors import OptionError, shown
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.modeling import Model
 from dpbb.problems import Family
@@ -51,7 +59,7 @@ class BlockingFlowShop(Model):
     def mirrored(self) -> BlockingFlowShop:
         """Return the shop with its machines in reverse."""
         shop = self.instance
-        return BlockingFlowShop(FlowShopInstance(shop.name, shop.times[:, ::-1]))
+        return type(self)(FlowShopInstance(shop.name, shop.times[:, ::-1]))
 
     def root(self) -> Mapping[str, Any]:
         """Least heads: no job comes to a machine before them."""
@@ -114,7 +122,14 @@ class BlockingFlowShop(Model):
     def with_names(self, names: Names) -> BlockingFlowShop:
         """Return the same problem with other names."""
         shop = self.instance
-        return BlockingFlowShop(FlowShopInstance(shop.name, shop.times, names))
+        return type(self)(FlowShopInstance(shop.name, shop.times, names))
+
+    def with_bound(self, bound: str) -> BlockingFlowShop:
+        """Return the same problem with another bound, ``"model"`` or ``"matching"``."""
+        for kind in (BlockingFlowShop, MatchingFlowShop):
+            if kind.bound == bound:
+                return kind(self.instance)
+        raise OptionError(f"bound: expected model or matching, got {shown(bound)}")
 
     @cached_property
     def digest(self) -> str:
@@ -154,15 +169,16 @@ class BlockingFlowShop(Model):
         free[:, -1] = leave + times[:, -1]
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
-        """When every operation starts and ends; then its job may block the machine."""
+        """When every operation starts and ends, and its job leaves the machine."""
         order = tuple(int(job) for job in permutation)
-        start = np.zeros((self.n_jobs, self.n_machines), np.int64)
+        start, leave = np.zeros((2, self.n_jobs, self.n_machines), np.int64)
         free = np.zeros((1, self.n_machines), np.int64)
         for job in order:
             enter = int(free[0, 0])
             self._pass(free, self.times[job][None])
             start[job] = enter, *free[0, :-1]
-        return Schedule(order, start, start + self.times, self.names)
+            leave[job] = free[0]
+        return Schedule(order, start, start + self.times, self.names, leave)
 
     def facts(self) -> dict[str, int | float | str]:
         """Range of the processing times, and the bound of the root itself."""
@@ -175,6 +191,66 @@ class BlockingFlowShop(Model):
     def encode(self) -> dict[str, Any]:
         """Name and processing times, as JSON."""
         return {"name": self.instance.name, "times": self.times.tolist()}
+
+
+class MatchingFlowShop(BlockingFlowShop):
+    """The same problem with the bound ``matching``, of children near the root.
+
+    Further down it costs more time than the nodes that it saves. It adds the longer
+    ones of matched times: those that make one list longer than the other, from the
+    longest on.
+    """
+
+    bound = "matching"
+
+    def __init__(self, instance: FlowShopInstance) -> None:
+        super().__init__(instance)
+        n_jobs, times = self.times.shape[0], self.times.T
+        self.tight_depths = (1, n_jobs - n_jobs // 2)
+        both = np.concatenate([times[:-1], times[1:]], axis=1)
+        order = np.argsort(-both, axis=1, kind="stable")
+        self.longest = order % n_jobs  # each job twice, by its times on both machines
+        self.lengths = np.take_along_axis(both, order, axis=1)
+        self.on_first = 1 - order // n_jobs  # 1: time on the first one, 0: on the other
+        heads = super().root()["free"]
+        tails = times[::-1].cumsum(axis=0)[::-1] - times
+        matched = np.maximum(np.sort(times[:-1]), np.sort(times[1:])).sum(axis=1)
+        most = heads[:-1] + matched + tails[1:].min(axis=1)
+        self.pairs = np.argsort(-most, kind="stable")
+
+    def tight_bound(self, node: Any, ub: int) -> int:
+        """Match times on two neighbouring machines, first where most are long."""
+        bound = 0
+        for place in range(self.n_machines - 1):
+            k = self.pairs[place]
+            if bound < ub:
+                front = node.free[k + 1] - node.free[k]
+                back = node.other.free[self.n_machines - 1 - k]
+                back -= node.other.free[self.n_machines - 2 - k]
+                high = max(front, back)
+                low = min(front, back)
+                step = 1 if back >= front else -1
+                total = node.free[k] + node.other.free[self.n_machines - 2 - k]
+                ahead = 0  # so much longer is the list of times on k
+                for rank, job in enumerate(self.longest[k]):
+                    if job in node.left:
+                        time = self.lengths[k][rank]
+                        if time < high:
+                            if step * ahead >= 0:
+                                total += high
+                            ahead += step
+                            high = -1
+                        if time < low:
+                            if step * ahead <= 0:
+                                total += low
+                            ahead -= step
+                            low = -1
+                        one = 2 * self.on_first[k][rank] - 1
+                        if one * ahead >= 0:
+                            total += time
+                        ahead += one
+                bound = max(bound, total + max(high, 0))
+        return bound
 
 
 def decode(data: Mapping[str, Any]) -> BlockingFlowShop:

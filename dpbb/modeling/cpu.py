@@ -144,7 +144,10 @@ class ScalarWriter(Writer):
     def __init__(self, shape: Shape, name: str, layout: Layout) -> None:
         super().__init__(shape, name)
         self.layout = layout
+        self.keeps_left = name == "tight_bound" and shape.n_jobs <= 64
         self._count = 0
+        if self.keeps_left:
+            self.line(f"left = left_word(nodes, at + {layout.left}, 0)")
 
     def value(self, code: str) -> str:
         return f"int64({code})"
@@ -186,6 +189,8 @@ class ScalarWriter(Writer):
         return f"model.t_{name}[2 * ({at}) + side]"
 
     def is_left(self, code: str) -> str:
+        if self.keeps_left:
+            return f"((left >> np.uint64({code})) & np.uint64(1)) != np.uint64(0)"
         return f"is_left(nodes, at + {self.layout.left}, {code})"
 
     def count_left(self) -> str:
@@ -493,10 +498,10 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
         result = writer.body()
         if name == "take" and "last" in layout.places:
             writer.line(f"nodes[at + {layout.places['last']} + side] = job")
-        job = ", job" if "job" in FUNCTIONS[name] else ""
+        more = {"job": ", job", "ub": ", v_ub"}.get(FUNCTIONS[name][-1], "")
         scalar += [
             "@inlined",
-            f"def {name}(model, nodes, at, rest, beside, side{job}):",
+            f"def {name}(model, nodes, at, rest, beside, side{more}):",
             *writer.lines,
             f"    return {result}" if result else "    return",
             "",
@@ -523,7 +528,7 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
     used = tuple(sorted(shape.tables))
     child = -(-shape.n_jobs // PAIR_LANES) * PAIR_LANES
     tight = "tight_bound" in functions
-    tables = ["    tighten_lanes: int"] if tight else []
+    tables = [f"    {name}: int" for name in _OF_TIGHT] if tight else []
     tables += [f"    t_{name}: Ints" for name in used]
     tables += [f"    l_{name}: Lanes" for name in sorted(rows.lanes)]
     source = _MODULE.format(
@@ -745,9 +750,12 @@ class Model(NamedTuple):
         return int64(node_bound(self, scratch, int64(0), scratch, int64(0), int64(0)))
 {tight}'''
 
+_OF_TIGHT = ("tighten_lanes", "first_tight", "last_tight")
+"""Fields of what tightens bounds."""
+
 _TIGHT = """
     def tightens(self, depth):
-        return True
+        return self.first_tight <= depth and depth <= self.last_tight
 
     def tighten(
         self, nodes, at, depth, side, jobs, first, kept, count, work, ub, floor
@@ -759,7 +767,7 @@ _TIGHT = """
             take_out(self, work, to, job)
             take(self, work, to, work, to, side, job)
             share(work, to, side)
-            found = tight_bound(self, work, to, work, to, int64(0))
+            found = tight_bound(self, work, to, work, to, int64(0), ub)
             work[child] = min(found, int64(self.largest))
 """
 
@@ -886,6 +894,7 @@ def tables_of(
             rows[:, row : row + block.shape[1], side] = block
     flat = aligned_zeros(rows.size + PAIR_LANES, dtype)
     flat[: rows.size] = rows.ravel()
+    tight = (form.tighten, *problem.tightened) if form.tighten else ()
     return cls(
         n_jobs=n_jobs,
         node_lanes=form.layout.lanes,
@@ -896,7 +905,7 @@ def tables_of(
         largest=int(np.iinfo(dtype).max),
         root=root,
         rows=flat,
-        **({"tighten_lanes": form.tighten} if form.tighten else {}),
+        **dict(zip(_OF_TIGHT, tight, strict=False)),
         **{f"t_{name}": pairs[name] for name in shape.tables},
         **{f"l_{name}": pairs[name].astype(dtype) for name in form.lanes},
     )

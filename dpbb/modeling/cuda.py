@@ -304,7 +304,7 @@ class TightWriter(CudaWriter):
     def __init__(self, shape: Shape, places: dict[str, int], rows: RowPlan) -> None:
         super().__init__(shape, "tight_bound", places, rows)
         self.tables: dict[str, int] = {}
-        self.words = 0
+        self.words = 2  # behind the least and greatest depth
 
     def value(self, code: str) -> str:
         return code
@@ -712,12 +712,14 @@ struct Tightening {{
 // `word(i)`, `left(w)`: words of the child's values and of its unscheduled jobs.
 template <class WordAt, class LeftAt>
 __device__ __forceinline__ int text_tight_bound(
-    const u32 *tables, WordAt word, LeftAt left) {{
+    const u32 *tables, int v_ub, WordAt word, LeftAt left) {{
 {body}
   return {of};
 }}
 
-__device__ __forceinline__ bool tightens_at(const u32 *, int) {{ return true; }}
+__device__ __forceinline__ bool tightens_at(const u32 *tables, int depth) {{
+  return depth >= (int)tables[0] && depth <= (int)tables[1];
+}}
 
 template <int COUNT>
 struct TightChildren {{
@@ -734,7 +736,7 @@ struct TightChildren {{
   __device__ __forceinline__ u32 reaching(const u32 *tables, int ub, u32 idle) {{
     if (idle) return 0;
     return text_tight_bound(
-               tables, [&](int w) {{ return own.state[w][lane]; }},
+               tables, ub, [&](int w) {{ return own.state[w][lane]; }},
                [&](int w) {{ return own.left[w][lane]; }}) >= ub;
   }}
 }};
@@ -743,7 +745,7 @@ template <class MaskWord>
 __device__ __noinline__ bool tight_reaches(
     const u32 *tables, const State &child, int ub, MaskWord mask_word) {{
   return text_tight_bound(
-             tables, [&](int w) {{ return child.word[w]; }}, mask_word) >= ub;
+             tables, ub, [&](int w) {{ return child.word[w]; }}, mask_word) >= ub;
 }}
 """
 
@@ -845,9 +847,11 @@ class TextModel:
         for name, place in header.orders.items():
             first = at + header.holds_job + place
             rows[:, first : first + sides[0][name].size] = sides[0][name].reshape(-1)
-        tight = [sides[0][name].reshape(-1) for name in header.tight or ()]
-        behind = np.concatenate([np.zeros(0, np.int64), *tight]).astype(np.int32)
-        packed = np.concatenate([rows.reshape(-1), behind.view(np.uint32)])
+        packed = rows.reshape(-1)
+        if header.tight is not None:
+            tight = [sides[0][name].reshape(-1) for name in header.tight]
+            behind = np.concatenate([problem.tightened, *tight]).astype(np.int32)
+            packed = np.concatenate([packed, behind.view(np.uint32)])
         return packed, self._root(problem, header, words)
 
     def _root(self, problem: Model, header: Header, words: int) -> NDArray[np.uint32]:

@@ -71,6 +71,9 @@ class Model:
     never_negative
         True: no value is ever below 0 on the way, nor is any difference. A GPU then
         packs two values in a word where they are small.
+    tight_depths
+        Least and greatest depth of the children whose bounds ``tight_bound`` tightens,
+        from 1 on; None: all.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Model:
     shared: ClassVar[Mapping[str, str | int | None]] = {}
     sums: ClassVar[Mapping[str, str]] = {}
     never_negative = False
+    tight_depths: tuple[int, int] | None = None
 
     n_jobs: int
     trivial_ub: int
@@ -116,11 +120,12 @@ class Model:
         """Whether there is no such child; of a problem with one side."""
         raise NotImplementedError(f"{type(self).__name__}.absent")
 
-    def tight_bound(self, node: Any) -> int:
+    def tight_bound(self, node: Any, ub: int) -> int:
         """Return another lower bound, dearer than ``node_bound``; optional.
 
         It only prunes, of the nodes that ``node_bound`` leaves. It is asked at the
-        front alone.
+        front alone. One that reaches ``ub`` need not be the largest; whether it does
+        has to depend on the node alone.
         """
         raise NotImplementedError(f"{type(self).__name__}.tight_bound")
 
@@ -314,6 +319,11 @@ class Model:
         """What tightens bounds, see ``dpbb.problem.Tightens``; None: nothing does."""
         return self._tighten if "tight_bound" in self.text.sources else None
 
+    @property
+    def tightened(self) -> tuple[int, int]:
+        """Least and greatest depth of the children that are tightened."""
+        return self.tight_depths or (1, self.n_jobs)
+
     def _tighten(
         self,
         state: State,
@@ -324,15 +334,18 @@ class Model:
         back: bool,
     ) -> NDArray[np.int64]:
         tight = bounds.copy()
+        first, last = self.tightened
+        if not first <= self.n_jobs - len(state.left) + 1 <= last:
+            return tight
         for child in np.flatnonzero(bounds < ub):
             node = self.extend(state, int(jobs[child]), back=back)
-            tight[child] = self.tight_bound_of(node)
+            tight[child] = self.tight_bound_of(node, ub)
         return tight
 
-    def tight_bound_of(self, state: State) -> int:
-        """Bound of a node by ``tight_bound``."""
+    def tight_bound_of(self, state: State, ub: int = NO_CHILD) -> int:
+        """Bound of a node by ``tight_bound``, the largest where none reaches ``ub``."""
         kind: Any = type(self)
-        return int(kind.tight_bound(self.views[0], self.node(state)))
+        return int(kind.tight_bound(self.views[0], self.node(state), ub))
 
     def bound_of(self, state: State, back: bool = False) -> int:
         """Bound of a node, as a side sees it."""

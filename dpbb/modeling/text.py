@@ -28,7 +28,7 @@ FUNCTIONS = {
     "node_bound": ("node",),
     "child_bound": ("node", "job"),
     "absent": ("node", "job"),
-    "tight_bound": ("node",),
+    "tight_bound": ("node", "ub"),
 }
 """Functions of a text and their parameters behind ``self``; the first two it has to
 have."""

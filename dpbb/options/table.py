@@ -313,7 +313,7 @@ class SolveOptions:
         "lower bound; of flow shops lb1, lb2 or cascade",
         "lb2: with two-machine bounds of the children that LB1 leaves; cascade: with "
         "some of them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines "
-        "from 0)",
+        "from 0). Of shops without buffers matching: of two neighbouring machines",
         otherwise="the problem's own",
         resumed=Resumed.FIXED,
     )

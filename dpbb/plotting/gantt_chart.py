@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.family import read_problem
@@ -28,6 +29,9 @@ LABEL_SIZES = (8.0, 7.0, 6.0, 5.0)
 
 MANY = 3000
 """Bars: of more, white edges would be all that one sees."""
+
+PALE = 0.3
+"""Opacity of the time that a job blocks its machine."""
 
 _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its size
 
@@ -64,27 +68,30 @@ def gantt(
     ax = style.axes_for(ax, gantt_size(data))
     colors = np.empty((n_jobs, 4))
     colors[list(bars.order)] = _colors(n_jobs)
-    lengths = bars.end - bars.start
     # charts that share a time axis: none may be cut off
     beside = ax.get_shared_x_axes().get_siblings(ax)
     ends = [one.dataLim.x1 for one in beside if one is not ax and one.has_data()]
     ax.set_xlim(0, max(1, bars.makespan, *ends) * 1.01)
     for machine in range(n_machines):
         here = bars.machine == machine
-        spans = np.column_stack([bars.start[here], lengths[here]])
-        ax.broken_barh(
-            [(float(begin), float(length)) for begin, length in spans],
-            (machine - BAR / 2, BAR),
-            facecolors=colors[bars.job[here]],
-            edgecolors="white",
-            linewidths=0.4 if len(bars.job) <= MANY else 0.0,
-        )
+        for begin, until, shade in _spans(bars):
+            drawn = here & (until > begin) if shade == PALE else here
+            ax.broken_barh(
+                np.column_stack([begin, until - begin])[drawn].astype(float).tolist(),
+                (machine - BAR / 2, BAR),
+                facecolors=colors[bars.job[drawn]] * [1, 1, 1, shade],
+                edgecolors="white",
+                linewidths=0.4 if len(bars.job) <= MANY else 0.0,
+            )
     style.dress(ax, x="time (in units of the instance)", y="machine", grid="x")
     _machine_axis(ax, bars.machine_names)
     _label_bars(ax, bars, colors)
     from matplotlib.patches import Patch
 
     handles = _mark(ax, bars) if critical and bars.critical else []
+    if bars.leave is not None:
+        pale = colors[bars.order[0]] * [1, 1, 1, PALE]
+        handles.append(Patch(color=pale, label="blocks its machine"))
     end: dict[str, Any] = {
         "lw": 1.2,
         "ls": (0, (4, 2)),
@@ -99,6 +106,12 @@ def gantt(
     style.legend_above(ax, handles)
     style.title(ax, bars.name, text)
     return ax
+
+
+def _spans(bars: Bars) -> list[tuple[NDArray[np.int64], NDArray[np.int64], float]]:
+    """Begin and end of what is drawn of the operations, and how opaque it is."""
+    spans = [(bars.start, bars.end, 1.0)]
+    return spans + ([] if bars.leave is None else [(bars.end, bars.leave, PALE)])
 
 
 def gantt_size(data: Any) -> tuple[float, float]:
@@ -137,6 +150,7 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
         schedule.end[order].reshape(-1),
         path,
         schedule.names.jobs,
+        None if schedule.leave is None else schedule.leave[order].reshape(-1),
     )
 
 
@@ -270,6 +284,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
             "machine": bars.machine,
             "job": [bars.job_name(job) for job in bars.job.tolist()],
             "on": [bars.machine_names[machine] for machine in bars.machine.tolist()],
+            "leave": bars.end if bars.leave is None else bars.leave,
             "place": place[bars.job],
             "time": bars.end - bars.start,
             "color": [palette[at] for at in shade[bars.job].tolist()],
@@ -287,15 +302,21 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
         tools="xpan,xwheel_zoom,xbox_zoom,reset,save",
         active_scroll="xwheel_zoom",
     )
-    drawn = chart.hbar(
-        y="machine", left="left", right="right", height=BAR, source=source,
-        fill_color="color", line_color="line", line_width="width",
-    )  # fmt: skip
     tips = [
         ("job", "@job, position @place"),
         ("machine", "@on"),
         ("time", "@left to @right (@time)"),
     ]
+    if bars.leave is not None:
+        chart.hbar(
+            y="machine", left="right", right="leave", height=BAR, source=source,
+            fill_color="color", fill_alpha=PALE, line_alpha=0.0,
+        )  # fmt: skip
+        tips.append(("leaves at", "@leave"))
+    drawn = chart.hbar(
+        y="machine", left="left", right="right", height=BAR, source=source,
+        fill_color="color", line_color="line", line_width="width",
+    )  # fmt: skip
     chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips))
     chart.yaxis.ticker = list(range(n_machines))
     chart.yaxis.major_label_overrides = dict(enumerate(bars.machine_names))

@@ -26,11 +26,15 @@ OTHERS = ("options", "versions", "operations", "certificate")
 PLAIN = [one.name for one in fields(Result) if one.name not in OTHERS]
 
 
+TIMES = ("start", "end", "leave")
+
+
 class Times(msgspec.Struct):
-    """Start and end of every operation, a row a job."""
+    """Start and end of every operation, and when the job leaves; a row a job."""
 
     start: list[list[Count]]
     end: list[list[Count]]
+    leave: list[list[Count]] | None = None
 
 
 class Form(msgspec.Struct):
@@ -54,9 +58,9 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "versions": dict(result.versions),
     }
     if schedule and result.operations is not None:
+        tables = {name: getattr(result.operations, name) for name in TIMES}
         values["schedule"] = {
-            "start": result.operations.start.tolist(),
-            "end": result.operations.end.tolist(),
+            name: table.tolist() for name, table in tables.items() if table is not None
         }
     return json_text(values, indent=indent)
 
@@ -98,12 +102,14 @@ def _whole(result: Result, form: Form) -> Result:
 
 
 def _schedule(result: Result, times: Times) -> Schedule:
-    order, start = result.permutation, times.start
-    n_machines = result.n_machines or len(start[0] if start else ())
+    order = result.permutation
+    n_machines = result.n_machines or len(times.start[0] if times.start else ())
     if not order or not n_machines:
         raise OptionError("schedule: expected a permutation and at least one machine")
 
-    def table(rows: Sequence[Sequence[int]], name: str) -> Any:
+    def table(rows: Sequence[Sequence[int]] | None, name: str) -> Any:
+        if rows is None:
+            return None
         if len(rows) != len(order) or {len(row) for row in rows} - {n_machines}:
             raise OptionError(
                 f"schedule.{name}: expected {len(order)} rows of {n_machines} times, "
@@ -111,5 +117,5 @@ def _schedule(result: Result, times: Times) -> Schedule:
             )
         return np.array(rows, dtype=np.int64)
 
-    ends = table(start, "start"), table(times.end, "end")
-    return Schedule(order, *ends, result.names)
+    start, end, leave = (table(getattr(times, name), name) for name in TIMES)
+    return Schedule(order, start, end, result.names, leave)

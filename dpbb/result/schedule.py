@@ -15,6 +15,8 @@ from dpbb.result.written import write_csv, write_form
 from dpbb.text.labels import NO_NAMES, Names, names_of
 
 COLUMNS = ("position", "job", "machine", "start", "end")
+LEAVE = "leave"
+"""One more column, of schedules in which jobs block machines."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,29 +32,40 @@ class Schedule:
         need a machine.
     names
         What jobs and machines are called in tables and pictures.
+    leave : ndarray of int64, shape (n_jobs, n_machines), or None
+        When the job leaves the machine, which it blocks from ``end`` on; None: it
+        leaves at once.
     """
 
     permutation: tuple[int, ...]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     names: Names = NO_NAMES
+    leave: NDArray[np.int64] | None = None
 
     @property
     def makespan(self) -> int:
         """End of the last operation."""
         return int(self.end.max())
 
-    def rows(self) -> Iterator[tuple[int, int | str, int | str, int, int]]:
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of what is in a row."""
+        return COLUMNS if self.leave is None else (*COLUMNS, LEAVE)
+
+    def rows(self) -> Iterator[tuple[int | str, ...]]:
         """Operations as (position, job, machine, start, end), by position.
 
-        Jobs and machines by name, where they have names.
+        Jobs and machines by name, where they have names. Where jobs block machines,
+        the time when they leave is the last entry.
         """
+        times = [self.start, self.end, *([] if self.leave is None else [self.leave])]
         jobs = self.names.jobs or range(self.start.shape[0])
         machines = self.names.machines or range(self.start.shape[1])
         for position, job in enumerate(self.permutation):
             for machine in range(self.start.shape[1]):
-                start, end = self.start[job, machine], self.end[job, machine]
-                yield position, jobs[job], machines[machine], int(start), int(end)
+                here = (int(table[job, machine]) for table in times)
+                yield position, jobs[job], machines[machine], *here
 
     def to_dataframe(self) -> Any:  # pandas is optional
         """Operations as a pandas DataFrame, one a row."""
@@ -63,18 +76,18 @@ class Schedule:
                 "to_dataframe: expected pandas to be installed; "
                 'pip install "dpbb[pandas]", or use the arrays start and end'
             ) from error
-        return pd.DataFrame(list(self.rows()), columns=list(COLUMNS))
+        return pd.DataFrame(list(self.rows()), columns=list(self.columns))
 
     def write(self, path: str | Path, drawn: Any = None) -> None:
         """Write the operations, or a Gantt chart; see ``Result.write_schedule``.
 
         ``drawn``: what the chart is of, with its title; default: this schedule.
         """
-        write_form(path, COLUMNS, self.rows(), self if drawn is None else drawn)
+        write_form(path, self.columns, self.rows(), self if drawn is None else drawn)
 
     def write_csv(self, path: str | Path) -> None:
         """Write the operations to a CSV file, one a line, under a header line."""
-        write_csv(path, COLUMNS, self.rows())
+        write_csv(path, self.columns, self.rows())
 
     def __str__(self) -> str:
         """Table for people: a line a job, start-end on every machine."""
@@ -144,6 +157,8 @@ class Bars:
         Places in these arrays of a chain of operations without slack; () for none.
     job_names
         By number; () where jobs have none.
+    leave : ndarray of int64, shape (n_operations,), or None
+        When the jobs leave the machines, if they block them.
     """
 
     name: str
@@ -155,6 +170,7 @@ class Bars:
     end: NDArray[np.int64]
     critical: tuple[int, ...] = ()
     job_names: tuple[str, ...] = ()
+    leave: NDArray[np.int64] | None = None
 
     @property
     def makespan(self) -> int:

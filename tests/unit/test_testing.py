@@ -52,9 +52,17 @@ MUTATIONS = {
         ("node.ends[k] = end", "node.ends[k] = 0"),
     ],
     "tight": [
-        ("end = node.ends[k]\n            total", "end = node.ends[k] + 4\n            total"),
+        ("end = node.ends[k]\n                total", "end = node.ends[k] + 4\n                total"),
         ("total += end + self.tails[other][k]", "total += end + 2 + self.tails[other][k]"),
-        ("if other in node.left:\n                    end += self.in", "if place >= 0:\n                    end += self.in"),
+        ("if other in node.left:\n                        end += self.in", "if place >= 0:\n                        end += self.in"),
+        ("bound = 0\n        for k in range(self.n_machines):\n            if bound < ub:", "bound = 0\n        for k in range(self.n_machines):\n            if bound < ub - 9:"),
+    ],
+    "matching": [
+        ("total += time", "total += time + 1"),
+        ("if step * ahead <= 0:", "if step * ahead >= 0:"),
+        ("high = max(front, back)", "high = front + back"),
+        ("back -= node.other.free[self.n_machines - 2 - k]", "back -= 0"),
+        ("bound = max(bound, total + max(high, 0))", "bound = max(bound, total + max(high, 0) + low)"),
     ],
     "blocking": [
         ("bound = max(bound, node.free[k] + after)", "bound = max(bound, node.free[k] + after + 1)"),
@@ -77,6 +85,7 @@ SOURCES = {
     "completion": (models.__file__, "TotalCompletion"),
     "tight": (models.__file__, "TightCompletion"),
     "blocking": (inspect.getsourcefile(dpbb.BlockingFlowShop), "BlockingFlowShop"),
+    "matching": (inspect.getsourcefile(dpbb.BlockingFlowShop), "MatchingFlowShop"),
 }
 """File and class of each kind of model."""
 
@@ -114,7 +123,7 @@ def test_a_wrong_model_is_caught(kind, number, tmp_path):
     with pytest.raises((LawError, dpbb.ModelError)) as caught:
         check_model(problem, engines=())
     assert re.search(
-        r"law [1-6] .* at front .*left|expected|completion", str(caught.value)
+        r"law [1-68] .* at front .*left|expected|completion", str(caught.value)
     )
 
 

@@ -19,6 +19,7 @@ IN_LANES = {
     "completion": True,
     "setups": True,
     "blocking": True,
+    "matching": True,
     "tight": True,
 }
 
