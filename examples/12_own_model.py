@@ -28,6 +28,7 @@ class LinearOrdering(dpbb.Model):
     objective = "loss"
     sides = ("front", "back")  # the order grows at both ends
     shared = {"loss": None}  # one number, which both sides go on with
+    never_negative = True
 
     def __init__(self, worth: np.ndarray) -> None:  # shape (n_jobs, n_jobs)
         self.worth = np.array(worth)
@@ -39,6 +40,9 @@ class LinearOrdering(dpbb.Model):
     def mirrored(self):
         """Return the reverse order: its front is the back of this one."""
         return LinearOrdering(self.worth.T)
+
+    def largest(self, ub):  # with a small one, values have 16 bits
+        return ub + int(max(self.excess.sum(axis).max() for axis in (0, 1)))
 
     def root(self):
         return {"loss": np.minimum(self.worth, self.worth.T).sum() // 2}

@@ -206,7 +206,7 @@ class MatchingFlowShop(BlockingFlowShop):
     def __init__(self, instance: FlowShopInstance) -> None:
         super().__init__(instance)
         n_jobs, times = self.times.shape[0], self.times.T
-        self.tight_depths = (1, n_jobs - n_jobs // 2)
+        self.tight_depths = (1, max(1, 2 * n_jobs // 5))
         both = np.concatenate([times[:-1], times[1:]], axis=1)
         order = np.argsort(-both, axis=1, kind="stable")
         self.longest = order % n_jobs  # each job twice, by its times on both machines

@@ -46,6 +46,12 @@ MAX_JOBS = 800
 """What the kernels are made for, see ``dpbb.flowshop.models.lb1_cuda``."""
 
 
+MOST_UNROLLED = 32
+"""Jobs up to which a short loop over those left goes over all, each with a test. So the
+compiler knows what it reads of a row, and lanes whose nodes have other jobs left do not
+wait for one another's banks."""
+
+
 class RowPlan:
     """What lies in a job's row, in the order in which the text asks for it.
 
@@ -93,6 +99,7 @@ class CudaWriter(Writer):
         self.rows = rows
         self.hoists: dict[str, tuple[str, ast.expr, str | None, int]] = {}
         self.hoisting = False
+        self.unrolled: set[str] = set()  # jobs of loops that the compiler counts
         self._masks: list[str] = []
         self._count = 0
 
@@ -180,7 +187,7 @@ class CudaWriter(Writer):
             for node in ast.walk(index)
             if isinstance(node, ast.Name)
         }
-        return names - {"self"} <= self.ranges.keys()
+        return names - {"self"} <= self.ranges.keys() | self.unrolled
 
     def is_left(self, code: str) -> str:
         return f"is_left(node, {code})"
@@ -264,6 +271,17 @@ class CudaWriter(Writer):
             self.line("}")
             return
         self.lines.append("#pragma unroll")
+        short = all(isinstance(one, ast.Assign | ast.AugAssign) for one in node.body)
+        if self.unroll and short and self.shape.n_jobs <= MOST_UNROLLED:
+            self.line(f"for (int {name} = 0; {name} < N_JOBS; ++{name}) {{")
+            bits = self.left_word.format(f"{name} / 32")
+            self.line(f"  if ({bits} >> {name} % 32 & 1) {{")
+            self.unrolled.add(names[0])
+            self.block(node.body)
+            self.unrolled.remove(names[0])
+            self.line("  }")
+            self.line("}")
+            return
         self.line(f"for (int word_{n} = 0; word_{n} < LEFT_WORDS; ++word_{n}) {{")
         bits = f"bits_{n}"
         first = f"u32 {bits} = {self.left_word.format(f'word_{n}')}"
