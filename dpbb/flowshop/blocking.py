@@ -189,8 +189,9 @@ class BlockingFlowShop(Model):
         }
 
     def encode(self) -> dict[str, Any]:
-        """Name and processing times, as JSON."""
-        return {"name": self.instance.name, "times": self.times.tolist()}
+        """Name, processing times and a dearer bound, as JSON."""
+        data = {"name": self.instance.name, "times": self.times.tolist()}
+        return data if self.bound == Model.bound else {**data, "bound": self.bound}
 
 
 class MatchingFlowShop(BlockingFlowShop):
@@ -255,7 +256,8 @@ class MatchingFlowShop(BlockingFlowShop):
 
 def decode(data: Mapping[str, Any]) -> BlockingFlowShop:
     """Return an encoded problem; InstanceError if it is none."""
-    return BlockingFlowShop(FlowShopInstance(data["name"], data["times"]))
+    problem = BlockingFlowShop(FlowShopInstance(data["name"], data["times"]))
+    return problem.with_bound(data.get("bound", Model.bound))
 
 
 FAMILY = Family(decode)
