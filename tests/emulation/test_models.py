@@ -6,7 +6,7 @@ import pytest
 from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
 from tests.models import KINDS, random_models
-from tests.unit.flowshop.test_shop import check_engine
+from tests.unit.flowshop.test_shop import check_engine, each
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
 
@@ -40,6 +40,12 @@ def test_values_of_more_than_16_bits_take_32(gpu):
 )
 def test_flow_shops_count_as_on_the_reference(gpu, objective, released):
     check_engine(objective, released, lambda problem, ub: on_gpu(gpu, problem, ub), 2)
+
+
+@pytest.mark.slow
+@each
+def test_every_flow_shop_counts_as_on_the_reference(gpu, objective, released):
+    check_engine(objective, released, lambda problem, ub: on_gpu(gpu, problem, ub), 5)
 
 
 def on_gpu(gpu, problem, ub):
