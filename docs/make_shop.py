@@ -17,13 +17,14 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->\n"
 def table() -> str:
     """Return the table in Markdown."""
     lines = [
-        "| `--objective` | what is minimized | columns | may be there | tree |",
+        "| `--objective` | what is minimized | columns | may be added | tree |",
         "|---|---|---|---|---|",
     ]
     for name, kind in OBJECTIVES.items():
         columns = ", ".join(f"`{column}`" for column in kind.columns)
         sides = "both ends" if kind.latest else "front"
-        lines.append(f"| `{name}` | {kind.words} | {columns} | `release` | {sides} |")
+        added = "`release`, `--blocking`"
+        lines.append(f"| `{name}` | {kind.words} | {columns} | {added} | {sides} |")
     return "\n".join(lines) + "\n"
 
 

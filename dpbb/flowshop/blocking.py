@@ -156,17 +156,8 @@ class BlockingFlowShop(Model):
         """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
         free = np.zeros((len(permutations), self.n_machines), np.int64)
         for place in range(permutations.shape[1]):
-            self._pass(free, self.times[permutations[:, place]])
+            pass_machines(free, self.times[permutations[:, place]])
         return free[:, -1]
-
-    @staticmethod
-    def _pass(free: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-        """Have a job pass the machines, in many schedules at a time."""
-        leave = free[:, 0]
-        for k in range(free.shape[1] - 1):
-            leave = np.maximum(leave + times[:, k], free[:, k + 1])
-            free[:, k] = leave
-        free[:, -1] = leave + times[:, -1]
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
         """When every operation starts and ends, and its job leaves the machine."""
@@ -175,7 +166,7 @@ class BlockingFlowShop(Model):
         free = np.zeros((1, self.n_machines), np.int64)
         for job in order:
             enter = int(free[0, 0])
-            self._pass(free, self.times[job][None])
+            pass_machines(free, self.times[job][None])
             start[job] = enter, *free[0, :-1]
             leave[job] = free[0]
         return Schedule(order, start, start + self.times, self.names, leave)
@@ -252,6 +243,18 @@ class MatchingFlowShop(BlockingFlowShop):
                         ahead += one
                 bound = max(bound, total + max(high, 0))
         return bound
+
+
+def pass_machines(free: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+    """Have a job pass the machines, in many schedules at a time; ``free`` changes.
+
+    ``free``, ``times``: shape (r, n_machines).
+    """
+    leave = free[:, 0]
+    for k in range(free.shape[1] - 1):
+        leave = np.maximum(leave + times[:, k], free[:, k + 1])
+        free[:, k] = leave
+    free[:, -1] = leave + times[:, -1]
 
 
 def decode(data: Mapping[str, Any]) -> BlockingFlowShop:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dpbb.errors import refuse, shown
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
@@ -41,10 +40,7 @@ def read_problem(
     if (objective or "makespan") != "makespan" or "release" in instance.dates:
         from dpbb.flowshop.shop import FlowShop
 
-        if blocking:
-            got = shown(objective or "release")
-            refuse("blocking", "the makespan, without release dates, beside it", got)
-        return FlowShop(instance, objective=objective or "makespan")
+        return FlowShop(instance, objective=objective or "makespan", blocking=blocking)
     if not blocking:
         return FlowShopProblem(instance)
     from dpbb.flowshop.blocking import BlockingFlowShop  # not needed at every prompt

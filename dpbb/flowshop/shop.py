@@ -16,6 +16,8 @@ before them and the times of later machines behind them. Then
 Of the latest job partial schedules grow at both ends: release dates are a first machine
 that all jobs pass at once, what is left of the largest due date a last one. A path may
 end (begin) inside a prefix (suffix), which a side keeps as ``done``.
+
+Without buffers ``ends`` are departures (``dpbb.flowshop.blocking``); all bounds hold.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.blocking import pass_machines
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import append_job, heads, longest_makespan, tails
@@ -87,6 +90,8 @@ class FlowShop(Model):
     release, due, weights : sequence of int, shape (n_jobs,)
         Whole numbers >= 0 in the unit of the times, in the place of columns of the
         source. Without release dates all jobs may begin at 0.
+    blocking
+        No buffers: a job stays on its machine until the next one is free.
 
     Raises
     ------
@@ -105,6 +110,7 @@ class FlowShop(Model):
         release: Sequence[int] | None = None,
         due: Sequence[int] | None = None,
         weights: Sequence[int] | None = None,
+        blocking: bool = False,
     ) -> None:
         kind = OBJECTIVES.get(objective)
         if kind is None:
@@ -124,6 +130,7 @@ class FlowShop(Model):
         self.weights = instance.dates.get("weight", none + 1)
         # switches
         self.released = int("release" in instance.dates)
+        self.blocking = int(blocking)
         self.latest, self.never_negative = int(kind.latest), kind.latest
         self.weighted, self.counted = int(kind.weighted), int(kind.counted)
         self.matched = int(kind.dated and not kind.latest)
@@ -140,7 +147,8 @@ class FlowShop(Model):
         self.base = self.due.max(keepdims=True)
         self.delivery = self.base - self.due
         self.lightest = self.weights.min(keepdims=True)
-        reach = int(self.release.max()) + longest_makespan(times)
+        reach = int(times.sum()) if blocking else longest_makespan(times)
+        reach += int(self.release.max())
         self.never = np.array([reach + int(self.due.max()) + 1])
         self.trivial_ub = int(self._sums(np.full((1, n_jobs), reach))[0]) + 1
         if self.largest(0) >= MOST_COST:
@@ -230,6 +238,8 @@ class FlowShop(Model):
         end = self.release[job] if self.released or self.latest else 0
         for k in range(self.n_machines):
             end = max(end, node.ends[k]) + self.times[job][k]
+            if self.blocking and k < self.n_machines - 1:
+                end = max(end, node.ends[k + 1])
             node.ends[k] = end
             if self.summed:
                 node.smith[k] -= self.pair(job, job, k)
@@ -306,6 +316,10 @@ class FlowShop(Model):
         for k in range(self.n_machines):
             begin = max(end, node.ends[k])
             end = begin + self.times[job][k]
+            if self.blocking:
+                if k < self.n_machines - 1:
+                    end = max(end, node.ends[k + 1])
+                begin = end - self.times[job][k]
             if self.latest:
                 after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
                 most = max(most, begin + after)
@@ -382,13 +396,16 @@ class FlowShop(Model):
         return ((late > 0 if self.counted else late) * self.weights).sum(axis=1)
 
     def _ends(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return ends of operations, shape (r, n_jobs, n_machines), by job."""
+        """Return when jobs leave machines, shape (r, n_jobs, n_machines), by job."""
         rows = np.arange(len(permutations))
         ends = np.empty((len(permutations), *self.times.shape), np.int64)
         front = np.zeros((len(permutations), self.n_machines), np.int64)
         for jobs in permutations.T:
             front[:, 0] = np.maximum(front[:, 0], self.release[jobs])
-            front = append_job(front, self.times[jobs])
+            if self.blocking:
+                pass_machines(front, self.times[jobs])
+            else:
+                front = append_job(front, self.times[jobs])
             ends[rows, jobs] = front
         return ends
 
@@ -403,8 +420,13 @@ class FlowShop(Model):
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
         """When every operation starts and ends."""
         order = tuple(int(job) for job in permutation)
-        ends = self._ends(np.array([order], np.intp))[0]
-        return Schedule(order, ends - self.times, ends, self.names)
+        leave = self._ends(np.array([order], np.intp))[0]
+        start = leave - self.times
+        if self.blocking:
+            start[:, 1:] = leave[:, :-1]
+            before = np.concatenate([[0], leave[order[:-1], 0]])
+            start[order, 0] = np.maximum(before, self.release[list(order)])
+        return Schedule(order, start, start + self.times, self.names)
 
     @property
     def instance_name(self) -> str:
@@ -419,12 +441,13 @@ class FlowShop(Model):
     def with_names(self, names: Names) -> FlowShop:
         """Return the same problem with other names."""
         instance = replace(self.instance, names=names)
-        return FlowShop(instance, objective=self.said)
+        return FlowShop(instance, objective=self.said, blocking=bool(self.blocking))
 
     @cached_property
     def digest(self) -> str:
         """Digest of the kind, the objective and the instance."""
-        text = f"{self.name} {self.said} {self.instance.digest}"
+        text = f"{self.name} {self.said}{' blocking' * self.blocking} "
+        text += self.instance.digest
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
@@ -446,14 +469,16 @@ class FlowShop(Model):
     def encode(self) -> dict[str, Any]:
         """Name, times, dates, weights and objective, as JSON."""
         dates = {name: value.tolist() for name, value in self.instance.dates.items()}
-        named = {"name": self.instance.name, "objective": self.said}
+        named: dict[str, Any] = {"name": self.instance.name, "objective": self.said}
+        named |= {"blocking": True} if self.blocking else {}
         return {**named, "times": self.times.tolist(), "dates": dates}
 
 
 def decode(data: Mapping[str, Any]) -> FlowShop:
     """Return an encoded problem; InstanceError if it is none."""
     instance = FlowShopInstance(data["name"], data["times"], dates=data["dates"])
-    return FlowShop(instance, objective=data["objective"])
+    blocking = data.get("blocking", False)
+    return FlowShop(instance, objective=data["objective"], blocking=blocking)
 
 
 FAMILY = Family(decode)

@@ -31,21 +31,24 @@ def test_values_of_more_than_16_bits_take_32(gpu):
 
 
 @pytest.mark.parametrize(
-    ("objective", "released"),
-    [
-        ("max-tardiness", True),
-        ("weighted-completion", True),
-        ("total-tardiness", False),
-    ],
+    ("objective", "released", "blocking"),
+    [("max-tardiness", 1, 1), ("weighted-completion", 1, 0), ("total-tardiness", 0, 0)],
 )
-def test_flow_shops_count_as_on_the_reference(gpu, objective, released):
-    check_engine(objective, released, lambda problem, ub: on_gpu(gpu, problem, ub), 2)
+def test_flow_shops_count_as_on_the_reference(gpu, objective, released, blocking):
+    check_flow_shops(gpu, objective, released, blocking, seeds=2)
 
 
 @pytest.mark.slow
 @each
-def test_every_flow_shop_counts_as_on_the_reference(gpu, objective, released):
-    check_engine(objective, released, lambda problem, ub: on_gpu(gpu, problem, ub), 5)
+def test_every_flow_shop_counts_as_on_the_reference(gpu, objective, released, blocking):
+    check_flow_shops(gpu, objective, released, blocking, seeds=5)
+
+
+def check_flow_shops(gpu, objective, released, blocking, seeds):
+    def explored(problem, ub):
+        return on_gpu(gpu, problem, ub)
+
+    check_engine(objective, released, blocking, explored, seeds)
 
 
 def on_gpu(gpu, problem, ub):

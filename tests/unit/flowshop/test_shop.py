@@ -1,7 +1,7 @@
 """The flow shop with dates and weights, from the definition and by every engine."""
 
 import runpy
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,11 @@ from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
 from tests.unit.modeling.test_cpu import counted
 
-COMBINATIONS = list(product(OBJECTIVES, (False, True)))
-each = pytest.mark.parametrize(("objective", "released"), COMBINATIONS)
+COMBINATIONS = list(product(OBJECTIVES, (False, True), (False, True)))
+each = pytest.mark.parametrize(("objective", "released", "blocking"), COMBINATIONS)
 
 
-def random_shop(rng, objective, released, size=None):
+def random_shop(rng, objective, released, blocking=False, size=None):
     """Draw a shop with zeros, ties and equal jobs."""
     kind = OBJECTIVES[objective]
     n_jobs, n_machines = size or (rng.integers(2, 8), rng.integers(1, 6))
@@ -37,7 +37,7 @@ def random_shop(rng, objective, released, size=None):
         for column in (times, *dates.values()):
             column[0] = column[-1]
     shop = dpbb.FlowShopInstance("shop", times, dates=dates)
-    return FlowShop(shop, objective=objective)
+    return FlowShop(shop, objective=objective, blocking=blocking)
 
 
 def costs_by_definition(problem, objective):
@@ -52,7 +52,10 @@ def costs_by_definition(problem, objective):
         for job in order:
             end = int(release[job])
             for k, time in enumerate(times[job]):
-                end = free[k] = max(end, free[k]) + time
+                end = max(end, free[k]) + time
+                if problem.blocking and k + 1 < problem.n_machines:
+                    end = max(end, free[k + 1])
+                free[k] = end
             late = end - int(due[job])
             if "tardiness" in objective:
                 late = max(0, late)
@@ -63,10 +66,10 @@ def costs_by_definition(problem, objective):
     return found
 
 
-def check_combination(objective, released, count):
+def check_combination(objective, released, blocking, count):
     for seed in range(count):
         rng = np.random.default_rng(seed)
-        problem = random_shop(rng, objective, released)
+        problem = random_shop(rng, objective, released, blocking)
         check_model(problem, nodes=20, engines=(), seed=seed)
         costs = costs_by_definition(problem, objective)
         orders = np.array(list(costs))
@@ -75,13 +78,27 @@ def check_combination(objective, released, count):
             problem, workers=0, engine="reference", heuristics="none", verbosity="quiet"
         )
         assert found.makespan == min(costs.values()) == costs[found.permutation]
+        check_schedule(problem, found.permutation, found.makespan)
 
 
-def check_engine(objective, released, explored, seeds):
+def check_schedule(problem, order, cost):
+    """No machine has two jobs at a time, no job two machines, or an early start."""
+    schedule = problem.schedule(order)
+    start, end = schedule.start, schedule.end
+    assert (end - start == problem.times).all()
+    assert (start[:, 0] >= problem.release).all()
+    assert (start[:, 1:] >= end[:, :-1]).all()
+    leave = np.concatenate([start[:, 1:], end[:, -1:]], axis=1)
+    for one, two in pairwise(order):
+        assert (start[two] >= (leave if problem.blocking else end)[one]).all()
+    assert problem._sums(end[None, :, -1])[0] == cost
+
+
+def check_engine(objective, released, blocking, explored, seeds):
     """Compare with the reference, node for node, and with brute force."""
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        problem = random_shop(rng, objective, released, (6, 3))
+        problem = random_shop(rng, objective, released, blocking, (6, 3))
         costs = costs_by_definition(problem, objective)
         ub = min(costs.values()) + 1
         found = explored(problem, ub)
@@ -97,34 +114,38 @@ def on_cpu(problem, ub):
 
 
 @each
-def test_bounds_and_optima_are_those_of_brute_force(objective, released):
-    check_combination(objective, released, 6)
+def test_bounds_and_optima_are_those_of_brute_force(objective, released, blocking):
+    check_combination(objective, released, blocking, 3)
 
 
 @pytest.mark.slow
 @each
-def test_bounds_and_optima_of_many_shops(objective, released):
-    check_combination(objective, released, 200)
+def test_bounds_and_optima_of_many_shops(objective, released, blocking):
+    check_combination(objective, released, blocking, 200)
 
 
-@pytest.mark.parametrize("objective", ["max-tardiness", "weighted-late-jobs"])
-def test_the_compiled_search_counts_as_the_reference(objective):
-    check_engine(objective, released=True, explored=on_cpu, seeds=3)
+@pytest.mark.parametrize(
+    ("objective", "blocking"), [("max-tardiness", True), ("weighted-late-jobs", False)]
+)
+def test_the_compiled_search_counts_as_the_reference(objective, blocking):
+    check_engine(objective, True, blocking, on_cpu, seeds=3)
 
 
 @pytest.mark.slow
 @each
-def test_every_compiled_search_counts_as_the_reference(objective, released):
-    check_engine(objective, released, on_cpu, seeds=10)
+def test_every_compiled_search_counts_as_the_reference(objective, released, blocking):
+    check_engine(objective, released, blocking, on_cpu, seeds=10)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_it_is_read_and_written_as_one(objective):
-    problem = random_shop(np.random.default_rng(1), objective, released=True)
+@each
+def test_it_is_read_and_written_as_one(objective, released, blocking):
+    problem = random_shop(np.random.default_rng(1), objective, released, blocking)
     assert problem.objective == OBJECTIVES[objective].words
     again = decoded(encoded(problem))
     assert again.digest == problem.digest
-    assert (again.said, again.times.tolist()) == (objective, problem.times.tolist())
+    assert (again.said, again.blocking) == (objective, blocking)
+    plain = FlowShop(problem.instance, objective=objective)
+    assert (plain.digest == problem.digest) == (not blocking)
 
 
 def test_dates_and_weights_are_part_of_an_instance_and_of_being_equal():
@@ -184,8 +205,8 @@ def test_dates_and_weights_are_columns(file, tmp_path):
         read_problem(path)
     with pytest.raises(dpbb.InstanceError, match="which total-completion does not use"):
         read_problem(path, objective="total-completion")
-    with pytest.raises(dpbb.InstanceError, match="without release dates, beside it"):
-        read_problem(path, objective="weighted-tardiness", blocking=True)
+    blocking = read_problem(path, objective="weighted-tardiness", blocking=True)
+    assert blocking.blocking
 
 
 def test_a_data_frame_has_them_too():
