@@ -426,7 +426,8 @@ class FlowShop(Model):
             start[:, 1:] = leave[:, :-1]
             before = np.concatenate([[0], leave[order[:-1], 0]])
             start[order, 0] = np.maximum(before, self.release[list(order)])
-        return Schedule(order, start, start + self.times, self.names)
+            return Schedule(order, start, start + self.times, self.names, leave)
+        return Schedule(order, start, leave, self.names)
 
     @property
     def instance_name(self) -> str:
