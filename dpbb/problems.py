@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import isfunction
 from typing import Any, Protocol, runtime_checkable
 
 from dpbb.errors import InstanceError
@@ -31,8 +32,8 @@ class Family:
         ``decode(data)``: the problem whose ``encode()`` gave ``data``, to which are
         added its kind and its digest; any exception if it cannot be one.
     models
-        Path ``"module:name"`` of the model for an engine and a bound:
-        ``{("cpu", "lb1"): "...", ("cuda", "lb1"): "..."}``.
+        Path ``"module:name"`` of the model for an engine and a bound, or of a function
+        that returns a problem's: ``{("cpu", "lb1"): "...", ("cuda", "lb1"): "..."}``.
     problem
         The class that the models are written for. They serve no other, be it a
         subclass: what it overrides they would not know. A subclass that they do serve
@@ -149,7 +150,8 @@ def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:
     if isinstance(problem, Modeled):
         return problem.engine_model(engine) if bound == bound_of(problem) else None
     path = _models_of(problem).get((engine, name_of_bound(bound)))
-    return None if path is None else load(path)
+    found = None if path is None else load(path)
+    return found(problem) if isfunction(found) else found
 
 
 def _models_of(problem: Problem[Any]) -> Mapping[tuple[str, str], str]:

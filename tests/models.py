@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 import dpbb
+from dpbb.flowshop import FlowShopProblem
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "12_own_model.py"
 
@@ -153,6 +154,7 @@ def random_models(rng, n_jobs=6):
         ),
         "blocking": dpbb.BlockingFlowShop(shop),
         "matching": dpbb.BlockingFlowShop(shop).with_bound("matching"),
+        "makespan": FlowShopProblem(shop).as_text,
         "tight": TightCompletion(rng.integers(1, 15, (n_jobs, 3))),
     }
 

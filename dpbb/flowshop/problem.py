@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from dpbb.problem import BestKnown, Incumbent, StartSearch, check_way
 from dpbb.problems import load
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
+
+if TYPE_CHECKING:
+    from dpbb.flowshop.models.makespan import Makespan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +148,14 @@ class FlowShopProblem:
     def objective(self) -> str:
         """What the cost is called."""
         return "makespan"
+
+    @cached_property
+    def as_text(self) -> Makespan:
+        """Makespan and LB1 as engines compile them."""
+        from dpbb.flowshop.models.makespan import Makespan  # needs no engine else
+
+        ends = self.least_heads, self.least_tails
+        return Makespan(self.times, *ends, self.trivial_ub)
 
     @cached_property
     def tighten(self) -> Callable[..., NDArray[np.int64]] | None:

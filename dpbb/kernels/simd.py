@@ -333,6 +333,14 @@ def reverse(a: Any) -> Any:
 
 
 @intrinsic
+def first_pair(a: Any) -> Any:
+    """Return the first pair, as a vector of two lanes."""
+    expect_vector(a, "operand")
+    result = VectorType(a.dtype, 2)
+    return result(a), lambda _, builder, x: shuffle(builder, x, [0, 1])
+
+
+@intrinsic
 def last_pair(a: Any) -> Any:
     """Put the last pair in every pair."""
     expect_vector(a, "operand")

@@ -12,8 +12,8 @@ a bit for each job that is left, 16 of them in a lane. The written module is kep
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,22 +28,19 @@ from numpy.typing import DTypeLike, NDArray
 from dpbb.kernels.compiling import INLINED, inlined, int64
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4
 from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
-from dpbb.kernels.simd import Vector, load, store, zeros
+from dpbb.kernels.scalar import pointer_to, popcount
+from dpbb.kernels.simd import Vector, copy_transposed, load, store, zeros
 from dpbb.modeling import generated
-from dpbb.modeling.model import Model
-from dpbb.modeling.text import (
-    FUNCTIONS,
-    INDEX,
-    VALUE,
-    Field,
-    ModelError,
-    Shape,
-    Unsuited,
-    Writer,
-    is_last,
-    order_of,
-    parts_of,
+from dpbb.modeling.lanes import (
+    LaneWriter,
+    PairWriter,
+    Rows,
+    ScalarWriter,
+    TakeWriter,
+    rounded,
 )
+from dpbb.modeling.model import Model, text_of
+from dpbb.modeling.text import FUNCTIONS, Field, ModelError, Shape, Unsuited
 
 BITS = 16
 """Jobs of a lane of a node's set."""
@@ -68,6 +65,15 @@ def is_left(nodes: Lanes, start: int, job: int) -> bool:
 
 
 @inlined
+def count_left(nodes: Lanes, start: int, n_jobs: int) -> int:
+    """Size of the set that begins at a lane."""
+    count = int64(0)
+    for word in range((n_jobs + 63) >> 6):
+        count += popcount(left_word(nodes, start, word))
+    return count
+
+
+@inlined
 def drop(nodes: Lanes, start: int, job: int) -> None:
     """Take a job out of the set that begins at a lane."""
     at = start + (job >> 4)
@@ -75,11 +81,28 @@ def drop(nodes: Lanes, start: int, job: int) -> None:
 
 
 @inlined
-def copy_node(nodes: Lanes, at: int, children: Lanes, to: int, lanes: int) -> None:
-    """Copy so many lanes, a multiple of PAIR_LANES."""
+def whole_row(pairs: int) -> int:
+    """Return so many pairs, rounded up to whole vectors."""
+    return (pairs + GROUP_JOBS - 1) // GROUP_JOBS * GROUP_JOBS
+
+
+@inlined
+def copy_lanes(nodes: Lanes, at: int, children: Lanes, to: int, lanes: int) -> None:
+    """Copy so many lanes, rounded up to a multiple of PAIR_LANES."""
     like = zeros(nodes, PAIR_LANES)
     for lane in range(0, lanes, PAIR_LANES):
         store(children, to + lane, load(nodes, at + lane, like))
+
+
+@inlined
+def copy_less(
+    nodes: Lanes, at: int, children: Lanes, to: int, table: Lanes, row: int, size: int
+) -> None:
+    """Copy so many pairs less those of a row; what lies before them, too."""
+    like = zeros(nodes, PAIR_LANES)
+    for lane in range(2 * size - PAIR_LANES, -PAIR_LANES, -PAIR_LANES):
+        less_row = load(nodes, at + lane, like) - load(table, row + lane, like)
+        store(children, to + lane, less_row)
 
 
 @inlined
@@ -93,13 +116,16 @@ def gather_rows(
     start: int,
 ) -> None:
     """Copy the rows of some jobs, a pair of lanes for each entry, as columns."""
+    like = zeros(columns, PAIR_LANES)
     stride = PAIR_LANES * groups
-    for slot in range(GROUP_JOBS * groups):
-        row = 2 * height * jobs[first + slot]
-        for k in range(height):
-            to = start + k * stride + 2 * slot
-            columns[to] = rows[row + 2 * k]
-            columns[to + 1] = rows[row + 2 * k + 1]
+    row = 2 * whole_row(height)
+    for group in range(groups):
+        some = pointer_to(jobs, first + GROUP_JOBS * group)
+        to = start + PAIR_LANES * group
+        for k in range(0, height, GROUP_JOBS):
+            copy_transposed(
+                rows, some, row, 2 * k, columns, to + k * stride, stride, like
+            )
 
 
 def lanes_of(like: Vector) -> int:
@@ -121,329 +147,32 @@ _overload(lanes_of, jit_options=INLINED, strict=False)(_lanes_of)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the fields of a node lie, in lanes."""
+    """Where the fields of a node lie, in lanes.
+
+    Each has whole vectors to itself: sums end with theirs, the others begin there, so
+    that what the other side has there is a vector in reverse.
+    """
 
     places: dict[str, int]
     left: int
+    has_left: bool
     lanes: int
 
     @classmethod
-    def of(cls, shape: Shape) -> Layout:
-        """Place the fields of a shape one after the other, then the set of jobs."""
+    def of(cls, shape: Shape, *, has_left: bool) -> Layout:
+        """Place sums, then other fields, then the set of jobs if there is one."""
         places, at = {}, 0
+        sums = [field for field in shape.fields if field.kind == "sum"]
+        for field in sums:
+            at += rounded(2 * field.size)
+            places[field.name] = at - 2 * field.size
+        at = at or PAIR_LANES
         for field in shape.fields:
-            places[field.name] = at
-            at += 2 * field.size
-        words = -(-shape.n_jobs // 64)
-        return cls(places, at, -(-(at + 4 * words) // PAIR_LANES) * PAIR_LANES)
-
-
-class ScalarWriter(Writer):
-    """A function of one node, one child and one side, in integers."""
-
-    def __init__(self, shape: Shape, name: str, layout: Layout) -> None:
-        super().__init__(shape, name)
-        self.layout = layout
-        self.keeps_left = name == "tight_bound" and shape.n_jobs <= 64
-        self._count = 0
-        if self.keeps_left:
-            self.line(f"left = left_word(nodes, at + {layout.left}, 0)")
-
-    def value(self, code: str) -> str:
-        return f"int64({code})"
-
-    def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        code = self.as_value(parts[0])
-        for part in parts[1:]:
-            code = f"{name}({code}, {self.as_value(part)})"
-        return code
-
-    def compare(self, operator: str, left: str, right: str) -> str:
-        return f"({left} {operator} {right})"
-
-    def condition(self, code: str) -> str:
-        return code
-
-    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
-        return f"({yes} if {test} else {no})"
-
-    def join(self, operator: str, kind: str, parts: list[str]) -> str:
-        return "(" + f" {operator} ".join(parts) + ")"
-
-    def negate(self, kind: str, code: str) -> str:
-        return f"(not {code})"
-
-    def field(self, field: Field, index: str | None, *, other: bool) -> str:
-        place = self.layout.places[field.name]
-        where, side = ("rest[beside", "1 - side") if other else ("nodes[at", "side")
-        step = "" if index is None else f" + 2 * ({index})"
-        return f"{where} + {place}{step} + {side}]"
-
-    def index(self, node: ast.expr) -> str:
-        """Write an index; the last job is one here, where there is one side."""
-        return self._read(node) if is_last(node) else super().index(node)
-
-    def table(self, name: str, indices: list[ast.expr]) -> str:
-        lengths = self.shape.tables[name]
-        at = flat_index(lengths, [self.index(one) for one in indices])
-        return f"model.t_{name}[2 * ({at}) + side]"
-
-    def is_left(self, code: str) -> str:
-        if self.keeps_left:
-            return f"((left >> np.uint64({code})) & np.uint64(1)) != np.uint64(0)"
-        return f"is_left(nodes, at + {self.layout.left}, {code})"
-
-    def count_left(self) -> str:
-        words = range(-(-self.shape.n_jobs // 64))
-        parts = [
-            f"popcount(left_word(nodes, at + {self.layout.left}, {w}))" for w in words
-        ]
-        return "(" + " + ".join(parts) + ")"
-
-    def _read(self, node: ast.expr) -> str:
-        code = super()._read(node)
-        return f"int64({code})" if code.endswith("]") else code
-
-    def put(self, target: str, code: str) -> None:
-        self.line(f"{target} = {code}")
-
-    def loop(self, node: ast.For) -> None:
-        names, over = parts_of(node)
-        name = f"v_{names[-1]}"
-        if isinstance(over, ast.Call):
-            ends = ", ".join(self.index(one) for one in over.args)
-            self.line(f"for {name} in range({ends}):")
-            self.ranges[names[0]] = self.constant(over.args[-1])
-            self.block(node.body)
-            del self.ranges[names[0]]
-            return
-        self._count += 1
-        margin = self.margin
-        if order := order_of(over):
-            table, indices = order
-            lengths = self.shape.tables[table]
-            place = f"v_{names[0]}" if len(names) == 2 else f"place_{self._count}"
-            at = flat_index(lengths, [*map(self.index, indices), place])
-            self.line(f"for {place} in range({lengths[-1]}):")
-            self.margin += "    "
-            self.line(f"{name} = int64(model.t_{table}[2 * ({at})])")
-            self.margin = margin
-            self.block(node.body)
-            return
-        bits = f"bits_{self._count}"
-        self.line(f"for word_{self._count} in range({-(-self.shape.n_jobs // 64)}):")
-        self.margin += "    "
-        word = f"left_word(nodes, at + {self.layout.left}, word_{self._count})"
-        self.line(f"{bits} = {word}")
-        self.line(f"while {bits} != np.uint64(0):")
-        self.margin += "    "
-        self.line(f"{name} = 64 * word_{self._count} + ctz({bits})")
-        self.line(f"{bits} &= {bits} - np.uint64(1)")
-        self.margin = self.margin[:-4]
-        self.block(node.body)
-        self.margin = margin
-
-    def branch(self, test: str, node: ast.If) -> None:
-        self.line(f"if {test}:")
-        self.block(node.body)
-        if node.orelse:
-            self.line("else:")
-            self.block(node.orelse)
-
-
-def flat_index(lengths: Sequence[int], indices: list[str]) -> str:
-    """Place of an entry in a flat table with axes of these lengths."""
-    code = indices[0] if indices else "0"
-    for length, index in zip(lengths[1:], indices[1:], strict=True):
-        code = f"({code}) * {length} + {index}"
-    return code
-
-
-def without(values: Sequence[Any], place: int) -> list[Any]:
-    """Return all values but the one in a place."""
-    return [*values[:place], *values[place + 1 :]]
-
-
-class LaneWriter(ScalarWriter):
-    """``child_bound`` or ``absent`` of all children of a tile at a time."""
-
-    def __init__(self, shape: Shape, name: str, layout: Layout, rows: Rows) -> None:
-        super().__init__(shape, name, layout)
-        self.rows = rows
-        self._masks: list[str] = []
-        self._known: set[str] = set()
-
-    def value(self, code: str) -> str:
-        return f"splat(int64({code}), like)"
-
-    def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        code = self.as_value(parts[0])
-        for part in parts[1:]:
-            code = f"{name}imum({code}, {self.as_value(part)})"
-        return code
-
-    compare = Writer.compare
-
-    def condition(self, code: str) -> str:
-        return f"(~np.uint64(0) if {code} else np.uint64(0))"
-
-    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
-        if kind == INDEX:
-            return f"({yes} if {test} else {no})"
-        return f"blend({test}, {yes}, {no})"
-
-    def join(self, operator: str, kind: str, parts: list[str]) -> str:
-        if kind == VALUE:
-            operator = "&" if operator == "and" else "|"
-        return super().join(operator, kind, parts)
-
-    def negate(self, kind: str, code: str) -> str:
-        return f"(~{code})" if kind == VALUE else f"(not {code})"
-
-    job_kind = VALUE
-
-    def job(self) -> str:
-        return f"load(columns, start + {self.rows.of('job')} * stride, like)"
-
-    def field(self, field: Field, index: str | None, *, other: bool) -> str:
-        if other:
-            raise Unsuited("a field of the other side that is not the node's alone")
-        step = "" if index is None else f" + 2 * ({index})"
-        return f"load_pair(nodes, at + {self.layout.places[field.name]}{step}, like)"
-
-    def _read(self, node: ast.expr) -> str:
-        return Writer._read(self, node)
-
-    def table(self, name: str, indices: list[ast.expr]) -> str:
-        jobs = [self.is_job(one) for one in indices]
-        lengths = self.shape.tables[name]
-        if not any(jobs):
-            at = flat_index(lengths, [self.index(one) for one in indices])
-            self.rows.lanes.add(name)
-            return f"load_pair(model.l_{name}, 2 * ({at}), like)"
-        axis = jobs.index(True)
-        others = without(indices, axis)
-        loads = []
-        for side in range(self.shape.sides):
-            codes = [
-                self._last_of(one, side) if is_last(one) else self.index(one)
-                for one in others
-            ]
-            at = flat_index(without(lengths, axis), codes)
-            row = f"({self.rows.of(name, axis)} + {at})"
-            loads.append(f"load(columns, start + {row} * stride, like)")
-        if len(set(loads)) == 1:
-            return loads[0]
-        return f"blend(FRONT_BITS, {loads[0]}, {loads[1]})"
-
-    def _last_of(self, node: ast.expr, side: int) -> str:
-        """Write the job that a side took last, as a row."""
-        assert isinstance(node, ast.Attribute)  # noqa: S101
-        is_own = isinstance(node.value, ast.Name)
-        place = self.layout.places["last"] + (side if is_own else 1 - side)
-        return f"int64(nodes[at + {place}])"
-
-    def is_left(self, code: str) -> str:
-        if code == "job":
-            raise Unsuited("whether the child's job is left")
-        return super().is_left(code)
-
-    def index(self, node: ast.expr) -> str:
-        if is_last(node):
-            raise Unsuited("a table of the last job alone")
-        if any(self.is_job(one) for one in ast.walk(node)):
-            raise Unsuited("an index that is the child's job")
-        return Writer.index(self, node)
-
-    def expression(self, node: ast.expr) -> str:
-        """Write an expression, or where it lies computed once a node."""
-        plain = isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp)
-        if not plain and self.kind(node) == VALUE and (found := self.hoisted(node)):
-            place, name = found
-            step = "" if name is None else f" + 2 * v_{name}"
-            return f"load_pair(scratch, {place}{step}, like)"
-        return super().expression(node)
-
-    def hoisted(self, node: ast.expr) -> tuple[int, str | None] | None:
-        """Where an expression of the node alone lies in the scratch, if it is one."""
-        found = of_node_alone(self, node)
-        if found is None:
-            return None
-        name, length = found
-        return self.rows.hoist(node, name, length), name
-
-    def put(self, target: str, code: str) -> None:
-        if self._masks:
-            if target not in self._known:
-                raise Unsuited(f"{target[2:]} has no value before an if")
-            code = f"blend({' & '.join(self._masks)}, {code}, {target})"
-        self._known.add(target)
-        super().put(target, code)
-
-    def blend(self, test: str, node: ast.If) -> None:
-        self._count += 1
-        mask = f"mask_{self._count}"
-        self.line(f"{mask} = {test}")
-        for sign, statements in (("", node.body), ("~", node.orelse)):
-            self._masks.append(sign + mask)
-            for statement in statements:
-                self.statement(statement)
-            self._masks.pop()
-
-
-def of_node_alone(writer: Writer, node: ast.expr) -> tuple[str | None, int] | None:
-    """Say if an expression depends on the node alone, so that it is worth a place.
-
-    Returns
-    -------
-    name, length
-        The one loop variable over a range that it depends on, and that range's end;
-        without one None and 1.
-    """
-    inner = list(ast.walk(node))
-    attributes = {n.attr for n in inner if isinstance(n, ast.Attribute)}
-    is_other = "other" in attributes or ("last" in attributes and not is_last(node))
-    of_node = any(isinstance(n, ast.Name) and n.id == "node" for n in inner)
-    has_work = isinstance(node, ast.BinOp | ast.Call | ast.IfExp)
-    if not of_node or not (is_other or has_work):
-        return None
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names -= {"self", "node", "min", "max", "len"}
-    if not names <= writer.ranges.keys() or len(names) > 1:
-        return None
-    name = next(iter(names), None)
-    return name, 1 if name is None else writer.ranges[name]
-
-
-class Rows:
-    """Rows of a job table, and places of the scratch, as a writer asks for them."""
-
-    def __init__(self, shape: Shape) -> None:
-        self._shape = shape
-        self.blocks: dict[tuple[str, int], int] = {}
-        self.height = 0
-        self.lanes: set[str] = set()
-        self.hoists: dict[str, tuple[int, ast.expr, str | None, int]] = {}
-        self.scratch = 0
-
-    def of(self, table: str, axis: int = 0) -> int:
-        """First row of the entries of a table whose index on an axis is the job."""
-        if (table, axis) not in self.blocks:
-            self.blocks[table, axis] = self.height
-            self.height += self.length(table, axis)
-        return self.blocks[table, axis]
-
-    def length(self, table: str, axis: int) -> int:
-        """Entries of a job."""
-        return int(np.prod(without(self._shape.tables.get(table, (0,)), axis)))
-
-    def hoist(self, node: ast.expr, name: str | None, length: int) -> int:
-        """Place of an expression in the scratch."""
-        key = f"{ast.unparse(node)} over {name}"
-        if key not in self.hoists:
-            self.hoists[key] = self.scratch, node, name, length
-            self.scratch += 2 * length
-        return self.hoists[key][0]
+            if field.kind != "sum":
+                places[field.name] = at
+                at += rounded(2 * field.size + 2)  # a loop may look one ahead
+        words = has_left * -(-shape.n_jobs // 64)
+        return cls(places, at, has_left, rounded(at + 4 * words))
 
 
 @lru_cache(maxsize=1)
@@ -460,10 +189,10 @@ class Form:
     ----------
     blocks
         First row of each table and axis in a job table.
-    lanes
-        Tables that vectors are made of.
-    tighten
-        Lanes that tightening bounds takes; 0: nothing tightens them.
+    fields
+        Of the tuple, besides those that every model has: see ``tables_of``.
+    sizes
+        Lengths, places and plain numbers: values of fields, or part of the code.
     name
         Of the class. Numba names compiled functions by the names of types, and takes
         functions of one name for one: no two models may have the same.
@@ -472,9 +201,9 @@ class Form:
     layout: Layout
     blocks: dict[tuple[str, int], int]
     height: int
-    lanes: tuple[str, ...]
+    fields: tuple[str, ...]
+    sizes: dict[str, int]
     scratch: int
-    tighten: int
     source: str
     name: str
     in_lanes: bool
@@ -482,22 +211,23 @@ class Form:
 
 def form_of(shape: Shape) -> Form:
     """Write the module of a shape."""
-    layout = Layout.of(shape)
     try:
-        return _written(shape, layout, in_lanes=True)
+        return _written(shape, in_lanes=True)
     except Unsuited:
-        return _written(shape, layout, in_lanes=False)
+        return _written(shape, in_lanes=False)
 
 
-def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
+def _written(shape: Shape, *, in_lanes: bool) -> Form:
     rows = Rows(shape)
+    has_left = shape.uses_left or "tight_bound" in shape.text.sources or not in_lanes
+    layout = Layout.of(shape, has_left=has_left)
     functions = shape.text.sources
     scalar: list[str] = []
     for name in functions:
-        writer = ScalarWriter(shape, name, layout)
+        writer = ScalarWriter(shape, name)
         result = writer.body()
         if name == "take" and "last" in layout.places:
-            writer.line(f"nodes[at + {layout.places['last']} + side] = job")
+            writer.line("nodes[at + model.at_last + side] = job")
         more = {"job": ", job", "ub": ", v_ub"}.get(FUNCTIONS[name][-1], "")
         scalar += [
             "@inlined",
@@ -510,106 +240,234 @@ def _written(shape: Shape, layout: Layout, *, in_lanes: bool) -> Form:
     if in_lanes:
         if "child_bound" not in functions:
             raise Unsuited("there is no child_bound")
-        bounds = _lane_bounds(shape, layout, rows)
+        bounds = _lane_bounds(shape, rows)
     else:
         rows.of("job")
-        bounds = _lane_by_lane(shape, layout, rows)
-    hoists: list[str] = []
-    for place, node, over, length in rows.hoists.values():
-        writer = ScalarWriter(shape, "child_bound", layout)
-        at = "" if over is None else f" + 2 * v_{over}"
-        hoists.append(f"    for side in range({shape.sides}):")
-        margin = " " * 8
-        if over is not None:
-            hoists.append(f"{margin}for v_{over} in range({length}):")
-            margin += "    "
-        code = writer.expression(node)
-        hoists.append(f"{margin}scratch[{place}{at} + side] = {code}")
-    used = tuple(sorted(shape.tables))
-    child = -(-shape.n_jobs // PAIR_LANES) * PAIR_LANES
-    tight = "tight_bound" in functions
-    tables = [f"    {name}: int" for name in _OF_TIGHT] if tight else []
-    tables += [f"    t_{name}: Ints" for name in used]
-    tables += [f"    l_{name}: Lanes" for name in sorted(rows.lanes)]
+        bounds = _lane_by_lane(shape)
+    hoists = [line for n in range(len(rows.hoists)) for line in _hoist(shape, rows, n)]
+    parts = {
+        "scalar": "\n".join(scalar),
+        "taking": _taking(shape, layout),
+        "hoists": "\n".join(hoists) or "    pass",
+        "growing": "\n".join(_growing(shape, layout, rows)),
+        "bounds": "\n".join(bounds),
+        "joining": "\n".join(_joining(shape, layout)),
+        "tight": _TIGHT if "tight_bound" in functions else "",
+    }
+    # calls hand on all fields: there are those that are read
+    used = set(re.findall(r"(?:model|self)\.(\w+)", "".join(parts.values())))
+    used -= {"n_jobs", "node_lanes", "scratch_lanes", "largest"}
+    sizes = _sizes(shape, layout, rows)
+    if not shape.any_size:
+        for name in used & sizes.keys():
+            for part, text in parts.items():
+                parts[part] = re.sub(rf"(model|self)\.{name}\b", f"{sizes[name]}", text)
+        used -= sizes.keys()
+    fields = sorted(used)
     source = _MODULE.format(
         what=_digest(),
-        scalar="\n".join(scalar),
-        taking=_taking(shape, layout),
-        joining="\n".join(_joining(shape, layout)),
-        tables="\n".join(tables),
-        hoists="\n".join(hoists) or "    pass",
-        bounds="\n".join(bounds),
-        tight=_TIGHT.format(child=child, lanes=layout.lanes) if tight else "",
-        lanes=layout.lanes,
-        height=rows.height,
+        fields="\n".join(f"    {name}: {_type(name)}" for name in fields),
+        **parts,
     )
     name = "Model" + hashlib.sha256(source.encode()).hexdigest()[:24]
     return Form(
         layout=layout,
         blocks=rows.blocks,
         height=rows.height,
-        lanes=tuple(sorted(rows.lanes)),
-        scratch=rows.scratch + TILE_4 + layout.lanes,
-        tighten=child + layout.lanes if tight else 0,
+        fields=tuple(fields),
+        sizes=sizes,
+        scratch=rows.scratch,
         source=source.replace("class Model(", f"class {name}("),
         name=name,
         in_lanes=in_lanes,
     )
 
 
+def _sizes(shape: Shape, layout: Layout, rows: Rows) -> dict[str, int]:
+    """Numbers that functions read as fields of the tuple."""
+    found = {"left": layout.left}
+    for name, lengths in shape.tables.items():
+        found |= {f"n_{name}_{axis}": length for axis, length in enumerate(lengths)}
+    found |= {f"i_{name}": number for name, number in shape.numbers.items()}
+    found |= {f"at_{name}": place for name, place in layout.places.items()}
+    found |= {f"count_{field.name}": field.size for field in shape.fields}
+    found |= {f"b_{table}_{axis}": row for (table, axis), row in rows.blocks.items()}
+    places = enumerate(hoist.place for hoist in rows.hoists.values())
+    return found | {f"h_{number}": place for number, place in places}
+
+
+def _type(name: str) -> str:
+    """Type of a field of the tuple, by its name."""
+    kinds = {"t_": "Ints", "l_": "Lanes", "c_": "Lanes"}
+    return "Lanes" if name == "sides" else kinds.get(name[:2], "int")
+
+
+def _hoist(shape: Shape, rows: Rows, number: int) -> list[str]:
+    """Lines that compute an expression of the node alone."""
+    hoist = list(rows.hoists.values())[number]
+    pairs = PairWriter(shape, "child_bound", rows)
+    to = f"model.h_{number}"
+    try:
+        if hoist.name is None:
+            lines = ["like = zeros(nodes, PAIR)"]
+            lines.append(f"store(scratch, {to}, {pairs.as_value(hoist.node)})")
+        else:
+            turns = f"range({hoist.end} - {GROUP_JOBS}, -{GROUP_JOBS}, -{GROUP_JOBS})"
+            lines = [
+                "like = zeros(nodes, PAIR_LANES)",
+                f"for v_{hoist.name} in {turns}:",
+            ]
+            code = pairs.turn(hoist)
+            lines.append(f"    store(scratch, {to} + 2 * v_{hoist.name}, {code})")
+    except (Unsuited, ModelError):
+        writer = ScalarWriter(shape, "child_bound")
+        lines, margin = [f"for side in range({shape.sides}):"], "    "
+        if hoist.name is not None:
+            lines.append(f"    for v_{hoist.name} in range({hoist.end}):")
+            to, margin = f"{to} + 2 * v_{hoist.name}", " " * 8
+        lines.append(f"{margin}scratch[{to} + side] = {writer.as_value(hoist.node)}")
+    return [f"    {line}" for line in lines]
+
+
+def _growing(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
+    """Body of ``step``: the child's fields from those of its parent."""
+    writer: TakeWriter | None = None
+    try:
+        writer = TakeWriter(shape, rows)
+        writer.body()
+        writer.check()
+    except (Unsuited, ModelError):
+        writer = None
+    turn = None if writer is None else _whole_turn(shape, rows, writer)
+    if turn is None and writer and max((n for *_, n in writer.loops), default=0) < 8:
+        writer = None  # a short loop is faster one by one
+    lines = []
+    for field in shape.fields:
+        if field.kind != "sum":
+            if writer is None or field.name not in writer.whole:
+                at = f"at + self.at_{field.name}, children, to + self.at_{field.name}"
+                lines.append(f"copy_lanes(nodes, {at}, 2 * self.count_{field.name})")
+        elif turn is None:
+            at = f"at + self.at_{field.name}, children, to + self.at_{field.name}"
+            size = "1" if field.length is None else f"self.n_{field.table}_1"
+            row = f"self.l_{field.table}, {_row_of(field)}, {size}"
+            lines.append(f"copy_less(nodes, {at}, {row})")
+    if layout.has_left:
+        words = "at + self.left, children, to + self.left, (self.n_jobs + 63) >> 6 << 2"
+        lines.append(f"copy_lanes(nodes, {words})")
+        lines.append("drop(children, to + self.left, job)")
+    if writer is None:
+        lines.append("take(self, children, to, children, to, side, job)")
+        lines.append("share(self, children, to, side)")
+    else:
+        if turn is not None:
+            end = writer.loops[0][0]
+            writer.lines[end:end] = [f"        {line}" for line in turn]
+        lines += ["model = self", "like = zeros(nodes, PAIR_LANES)"]
+        lines.append("moved = load_pair(self.sides, 2 * side, like)")
+        lines += [line[4:] for line in writer.lines]
+        if "last" in layout.places:
+            lines.append("children[to + model.at_last + side] = job")
+    if turn is None:
+        lines.append("make_ready(self, children, to, scratch)")
+    return [f"        {line}" for line in lines]
+
+
+def _row_of(field: Field) -> str:
+    """Write where the entries of the job begin that a sum loses."""
+    row = f"whole_row(self.n_{field.table}_1) * " if field.length is not None else ""
+    return f"2 * {row}job"
+
+
+def _whole_turn(shape: Shape, rows: Rows, take: TakeWriter) -> list[str] | None:
+    """Lines by which the one loop of ``take`` computes sums and hoists on the way.
+
+    It goes up where the other side, which they are for, goes down. None: they need what
+    another turn computes.
+    """
+    if len(take.loops) != 1 or take.written or take.ends_late or not take.whole:
+        return None
+    _, name, end, length = take.loops[0]
+    lines = [f"turn = {end} - {GROUP_JOBS} - v_{name}"]
+    held = {(field, True): f"new_{field}" for field in take.whole}
+    for field in shape.fields:
+        if field.kind == "sum":
+            if field.size != length or (field.name, False) in take.seen:
+                return None
+            at = f"self.at_{field.name} + 2 * turn"
+            row = f"load(self.l_{field.table}, {_row_of(field)} + 2 * turn, like)"
+            less = held[field.name, False] = f"less_{field.name}"
+            lines.append(f"{less} = load(nodes, at + {at}, like) - {row}")
+            lines.append(f"store(children, to + {at}, {less})")
+    for number, hoist in enumerate(rows.hoists.values()):
+        pairs = PairWriter(shape, "child_bound", rows)
+        pairs.held = held
+        try:
+            code = "" if hoist.length != length else pairs.turn(hoist)
+        except (Unsuited, ModelError):
+            code = ""
+        if not code or hoist.name is None or not pairs.seen <= held.keys():
+            return None
+        code = re.sub(rf"\bv_{hoist.name}\b", "turn", code)
+        lines.append(f"store(scratch, model.h_{number} + 2 * turn, {code})")
+    return lines
+
+
 def _taking(shape: Shape, layout: Layout) -> str:
     """Lines that take a job out of the set and of the sums, or that share fields."""
-    out = [f"    drop(nodes, at + {layout.left}, job)"]
+    out = ["    pass"]
+    if layout.has_left:
+        out.append("    drop(nodes, at + model.left, job)")
     both = ["    pass"]
     for field in shape.fields:
-        place = layout.places[field.name]
+        size, place = f"model.count_{field.name}", f"model.at_{field.name}"
         if field.kind == "sum":
-            out.append(f"    for lane in range({2 * field.size}):")
-            row = f"model.t_{field.table}[{2 * field.size} * job + lane]"
+            size = "1" if field.length is None else f"model.n_{field.table}_1"
+            out.append(f"    for lane in range(2 * {size}):")
+            row = f"model.t_{field.table}[2 * {size} * job + lane]"
             out.append(
                 f"        nodes[at + {place} + lane] = "
                 f"int64(nodes[at + {place} + lane]) - {row}"
             )
         elif field.kind == "shared":
-            both.append(f"    for lane in range({field.size}):")
+            both.append(f"    for lane in range({size}):")
             to = f"nodes[at + {place} + 2 * lane"
             both.append(f"        {to} + 1 - side] = {to} + side]")
     lines = ["@inlined", "def take_out(model, nodes, at, job):", *out, "", ""]
-    lines += ["@inlined", "def share(nodes, at, side):", *both]
+    lines += ["@inlined", "def share(model, nodes, at, side):", *both]
     return "\n".join(lines)
 
 
 def _joining(shape: Shape, layout: Layout) -> list[str]:
     """Lines that take the back from another node, and leave no job to either."""
-    words = -(-shape.n_jobs // 64)
-    none = [(layout.left, 4 * words)]
-    lines = []
+    none = [("left", "((self.n_jobs + 63) >> 6 << 2)")] * layout.has_left
+    lines = ["pass"]
     for field in shape.fields:
-        place = layout.places[field.name]
+        place = f"self.at_{field.name}"
         if field.kind == "sum":
-            none.append((place, 2 * field.size))
+            none.append((f"at_{field.name}", f"2 * self.count_{field.name}"))
         elif field.kind == "own":
             lines += [
-                f"        for lane in range({place + 1}, {place + 2 * field.size}, 2):",
-                "            nodes[at + lane] = nodes[behind + lane]",
+                f"for lane in range(1, 2 * self.count_{field.name}, 2):",
+                f"    nodes[at + {place} + lane] = nodes[behind + {place} + lane]",
             ]
     for place, lanes in none:
         lines += [
-            f"        for lane in range({place}, {place + lanes}):",
-            "            nodes[at + lane] = 0",
+            f"for lane in range({lanes}):",
+            f"    nodes[at + self.{place} + lane] = 0",
         ]
-    return lines
+    return [f"        {line}" for line in lines]
 
 
-def _lane_bounds(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
+def _lane_bounds(shape: Shape, rows: Rows) -> list[str]:
     """Body of ``bounds`` in vectors."""
-    writer = LaneWriter(shape, "child_bound", layout, rows)
+    writer = LaneWriter(shape, "child_bound", rows)
     writer.margin = " " * 8
     result = writer.body()
     lines = [*writer.lines, f"        found = {result}"]
     lines.append("        nothing = splat(self.largest, like)")
     if "absent" in shape.text.sources:
-        test = LaneWriter(shape, "absent", layout, rows)
+        test = LaneWriter(shape, "absent", rows)
         test.margin = " " * 8
         none = test.body()
         if any(f"v_{name}" in " ".join(writer.lines) for name in test.names):
@@ -620,34 +478,34 @@ def _lane_bounds(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
     return [*lines, "        return found"]
 
 
-def _lane_by_lane(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
+def _lane_by_lane(shape: Shape) -> list[str]:
     """Body of ``bounds`` of one child after the other."""
-    buffer = rows.scratch
-    work = buffer + TILE_4
     if "child_bound" in shape.text.sources:
         child = ["value = child_bound(self, nodes, at, nodes, at, side, job)"]
     else:
         child = [
-            f"copy_node(nodes, at, scratch, int64({work}), {layout.lanes})",
-            f"take_out(self, scratch, int64({work}), job)",
-            f"take(self, scratch, int64({work}), nodes, at, side, job)",
-            f"value = node_bound(self, scratch, int64({work}), nodes, at, side)",
+            "copy_lanes(nodes, at, scratch, work, self.node_lanes)",
+            "take_out(self, scratch, work, job)",
+            "take(self, scratch, work, nodes, at, side, job)",
+            "value = node_bound(self, scratch, work, nodes, at, side)",
         ]
     if "absent" in shape.text.sources:
         child.append("if absent(self, nodes, at, nodes, at, side, job):")
         child.append("    value = int64(self.largest)")
     lines = [
+        "buffer = int64(self.scratch_lanes) - self.node_lanes - TILE_4",
+        "work = buffer + TILE_4",
         f"for lane in range(0, lanes_of(like), {3 - shape.sides}):",
         "    job = int64(columns[start + lane])",
         "    side = lane & 1",
         "    value = int64(self.largest)",
-        f"    if is_left(nodes, at + {layout.left}, job):",
+        "    if is_left(nodes, at + self.left, job):",
         *(f"        {line}" for line in child),
-        f"    scratch[{buffer} + lane] = value",
+        "    scratch[buffer + lane] = value",
     ]
     if shape.sides == 1:
-        lines.append(f"    scratch[{buffer} + lane + 1] = self.largest")
-    lines.append(f"return load(scratch, {buffer}, like)")
+        lines.append("    scratch[buffer + lane + 1] = self.largest")
+    lines.append("return load(scratch, buffer, like)")
     return [f"        {line}" for line in lines]
 
 
@@ -664,15 +522,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpbb.kernels.compiling import inlined, int64
-from dpbb.kernels.pairs import FRONT_BITS
+from dpbb.kernels.pairs import FRONT_BITS, PAIR, PAIR_LANES, TILE_4
 from dpbb.kernels.pointers import Ints, Lanes
-from dpbb.kernels.scalar import ctz, popcount
+from dpbb.kernels.scalar import ctz
 from dpbb.kernels.simd import (
-    blend, equal, less, load, load_pair, maximum, minimum, splat
+    blend, equal, first_pair, last_pair, less, load, load_pair, maximum, minimum,
+    reverse, scan_max_pairs, splat, store, zeros
 )
 from dpbb.modeling import cpu
 from dpbb.modeling.cpu import (
-    copy_node, drop, gather_rows, is_left, lanes_of, left_word
+    copy_lanes, copy_less, count_left, drop, gather_rows, is_left, lanes_of, left_word,
+    whole_row,
 )
 
 
@@ -697,7 +557,7 @@ class Model(NamedTuple):
     largest: int
     root: Lanes
     rows: Lanes
-{tables}
+{fields}
 
     @staticmethod
     def obstacle(problem):
@@ -715,11 +575,7 @@ class Model(NamedTuple):
         return cpu.job_table(self, slots)
 
     def step(self, nodes, at, children, to, scratch, job, side):
-        copy_node(nodes, at, children, to, {lanes})
-        take_out(self, children, to, job)
-        take(self, children, to, children, to, side, job)
-        share(children, to, side)
-        make_ready(self, children, to, scratch)
+{growing}
 
     def prepare(self, nodes, at, scratch):
         make_ready(self, nodes, at, scratch)
@@ -729,19 +585,19 @@ class Model(NamedTuple):
 {bounds}
 
     def gather(self, jobs, first, groups, columns, start):
-        gather_rows(self.rows, {height}, jobs, first, groups, columns, start)
+        gather_rows(self.rows, self.height, jobs, first, groups, columns, start)
 
     def grow(self, nodes, at, job, side):
         take_out(self, nodes, at, job)
         take(self, nodes, at, nodes, at, side, job)
-        share(nodes, at, side)
+        share(self, nodes, at, side)
 
     def joined(self, nodes, at, behind):
 {joining}
         return int64(node_bound(self, nodes, at, nodes, at, int64(0)))
 
     def cost(self, jobs, first, scratch):
-        for lane in range({lanes}):
+        for lane in range(self.node_lanes):
             scratch[lane] = self.root[lane]
         for position in range(first, first + self.n_jobs):
             job = int64(jobs[position])
@@ -750,9 +606,6 @@ class Model(NamedTuple):
         return int64(node_bound(self, scratch, int64(0), scratch, int64(0), int64(0)))
 {tight}'''
 
-_OF_TIGHT = ("tighten_lanes", "first_tight", "last_tight")
-"""Fields of what tightens bounds."""
-
 _TIGHT = """
     def tightens(self, depth):
         return self.first_tight <= depth and depth <= self.last_tight
@@ -760,13 +613,13 @@ _TIGHT = """
     def tighten(
         self, nodes, at, depth, side, jobs, first, kept, count, work, ub, floor
     ):
-        to = int64({child})
+        to = int64(self.tighten_lanes) - self.node_lanes
         for child in range(count):
             job = int64(jobs[first + kept[child]])
-            copy_node(nodes, at, work, to, {lanes})
+            copy_lanes(nodes, at, work, to, self.node_lanes)
             take_out(self, work, to, job)
             take(self, work, to, work, to, side, job)
-            share(work, to, side)
+            share(self, work, to, side)
             found = tight_bound(self, work, to, work, to, int64(0), ub)
             work[child] = min(found, int64(self.largest))
 """
@@ -775,13 +628,13 @@ _TIGHT = """
 # -- what Python calls -----------------------------------------------------------------
 
 
-def model_of(problem: Model) -> type[Any]:
+def model_of(problem: Any) -> type[Any]:
     """Return the class of a problem's text, see ``dpbb.kernels.models``."""
-    return _loaded(_form(problem))
+    return _loaded(_form(text_of(problem)))
 
 
-def _form(problem: Model) -> Form:
-    shape = problem.shape
+def _form(text: Model) -> Form:
+    shape = text.shape
     found = _forms.get(shape.digest)
     if found is None:
         found = _forms[shape.digest] = form_of(shape)
@@ -802,6 +655,7 @@ def _loaded(form: Form) -> type[Any]:
 
 def obstacle(problem: Any) -> str | None:
     """Why a problem's text cannot be compiled; None: it can."""
+    problem = text_of(problem)
     try:
         instances = (
             [problem] if len(problem.sides) == 1 else [problem, problem.mirrored()]
@@ -818,13 +672,17 @@ def obstacle(problem: Any) -> str | None:
     return None
 
 
-def narrowest_dtype(problem: Model, ub: int) -> type[np.signedinteger[Any]]:
+def narrowest_dtype(problem: Any, ub: int) -> type[np.signedinteger[Any]]:
     """Return the narrowest integers that no value passes, nor any entry of a table."""
+    problem = text_of(problem)
     limit = max(problem.largest(min(ub, problem.trivial_ub)), problem.n_jobs)
+    fields = _form(problem).fields
     for name in problem.shape.tables:
-        limit = max(
-            limit, int(np.abs(np.asarray(getattr(problem, name))).max(initial=0))
-        )
+        table = np.abs(np.asarray(getattr(problem, name)))
+        limit = max(limit, int(table.max(initial=0)))
+        if f"c_{name}" in fields:  # from values that may be negative it is taken, too
+            sums = int(table.sum(axis=-1).max(initial=0))
+            limit = max(limit, sums + limit * (not problem.never_negative))
     for dtype in (np.int16, np.int32):
         if limit < np.iinfo(dtype).max:
             return dtype
@@ -856,19 +714,14 @@ def ordered_tables(
 
 
 def tables_of(
-    cls: type[Any], problem: Model, root_order: Sequence[int] | None, dtype: DTypeLike
+    cls: type[Any], problem: Any, root_order: Sequence[int] | None, dtype: DTypeLike
 ) -> Any:
     """Make the tables of an instance."""
+    problem = text_of(problem)
     form, shape = _form(problem), problem.shape
     n_jobs = shape.n_jobs
     order = np.arange(n_jobs) if root_order is None else np.array(root_order)
     sides = ordered_tables(problem, order.astype(np.intp))
-    pairs = {
-        name: np.stack(
-            [sides[0][name].ravel(), sides[-1][name].ravel()], axis=1
-        ).ravel()
-        for name in shape.tables
-    }
     root = aligned_zeros(form.layout.lanes, dtype)
     state = problem.root_state()
     for field in shape.fields:
@@ -877,13 +730,41 @@ def tables_of(
             of = state.own if field.kind == "own" else state.sums
             values = state.shared if field.kind == "shared" else of[side % len(of)]
             root[place + side : place + 2 * field.size : 2] = values[field.name]
-    bits = np.zeros(-(-n_jobs // 64) * 64, np.int64)
-    bits[:n_jobs] = 1
-    words = (bits.reshape(-1, BITS) << np.arange(BITS)).sum(axis=1)
-    root[form.layout.left : form.layout.left + len(words)] = words.astype(
-        np.uint16
-    ).view(np.int16)
-    rows = np.zeros((n_jobs, form.height, 2), np.int64)
+    if form.layout.has_left:
+        bits = np.zeros(-(-n_jobs // 64) * 64, np.int64)
+        bits[:n_jobs] = 1
+        words = (bits.reshape(-1, BITS) << np.arange(BITS)).sum(axis=1)
+        root[form.layout.left : form.layout.left + len(words)] = words.astype(
+            np.uint16
+        ).view(np.int16)
+    known: dict[str, Any] = {**form.sizes, "sides": np.array([-1, 0, 0, -1], dtype)}
+    known["tighten_lanes"] = rounded(n_jobs) + form.layout.lanes
+    known["first_tight"], known["last_tight"] = problem.tightened
+    for name in set(form.fields) - known.keys():
+        known[name] = _table(name[0], [side[name[2:]] for side in sides], dtype)
+    whole = f"l_{next(iter(form.blocks))[0]}" if len(form.blocks) == 1 else ""
+    # one memory for both where that will do: it has to stay in the cache
+    is_whole = whole in known and form.height == shape.tables[whole[2:]][-1]
+    rows = known[whole] if is_whole else _job_rows(form, sides, n_jobs, dtype)
+    return cls(
+        n_jobs=n_jobs,
+        node_lanes=form.layout.lanes,
+        scratch_lanes=form.scratch + TILE_4 + form.layout.lanes,
+        height=form.height,
+        cost_ints=form.layout.lanes,
+        root_bound=problem.bound_of(state),
+        largest=int(np.iinfo(dtype).max),
+        root=root,
+        rows=rows,
+        **{name: known[name] for name in form.fields},
+    )
+
+
+def _job_rows(
+    form: Form, sides: list[dict[str, NDArray[np.int64]]], n_jobs: int, dtype: DTypeLike
+) -> NDArray[Any]:
+    """Return the rows of all jobs, each in whole vectors."""
+    rows = np.zeros((n_jobs, rounded(2 * form.height) // 2, 2), np.int64)
     for (name, axis), row in form.blocks.items():
         for side in range(2):
             if name == "job":
@@ -894,27 +775,36 @@ def tables_of(
             rows[:, row : row + block.shape[1], side] = block
     flat = aligned_zeros(rows.size + PAIR_LANES, dtype)
     flat[: rows.size] = rows.ravel()
-    tight = (form.tighten, *problem.tightened) if form.tighten else ()
-    return cls(
-        n_jobs=n_jobs,
-        node_lanes=form.layout.lanes,
-        scratch_lanes=form.scratch,
-        height=form.height,
-        cost_ints=form.layout.lanes,
-        root_bound=problem.bound_of(state),
-        largest=int(np.iinfo(dtype).max),
-        root=root,
-        rows=flat,
-        **dict(zip(_OF_TIGHT, tight, strict=False)),
-        **{f"t_{name}": pairs[name] for name in shape.tables},
-        **{f"l_{name}": pairs[name].astype(dtype) for name in form.lanes},
-    )
+    return flat
+
+
+def _table(kind: str, sides: list[NDArray[np.int64]], dtype: DTypeLike) -> NDArray[Any]:
+    """Return a table in pairs: ``t`` in integers; in lanes ``l``, or ``c``, its sums.
+
+    Vectors may reach over both ends of those in lanes.
+    """
+    tables = [sides[0], sides[-1]]
+    if kind == "t":
+        return np.stack([table.ravel() for table in tables], axis=1).ravel()
+    if kind == "c":
+        ahead = [(0, 0)] * (tables[0].ndim - 1) + [(1, 0)]
+        tables = [np.pad(table.cumsum(axis=-1), ahead) for table in tables]
+    pairs = np.stack(tables, axis=-1)
+    pairs = pairs.reshape(*pairs.shape[:-2], -1)
+    size = rounded(pairs.shape[-1])
+    rest = size - pairs.shape[-1]
+    whole = np.pad(pairs, [(0, 0)] * (pairs.ndim - 1) + [(0, rest)]).ravel()
+    # rows of sums begin with a vector, others end with one
+    first = 2 * PAIR_LANES + (0 if kind == "c" else rest)
+    room = aligned_zeros(first + len(whole) + PAIR_LANES, dtype)
+    room[first : first + len(whole)] = whole
+    return room[first:]
 
 
 def job_table(model: Any, slots: int) -> NDArray[Any]:
     """Table of all jobs, shape (height, slots, 2); zeros past the last job."""
     table = np.zeros((model.height, slots, 2), model.root.dtype)
-    size = model.n_jobs * model.height * 2
-    rows = model.rows[:size].reshape(model.n_jobs, model.height, 2)
-    table[:, : model.n_jobs] = rows.transpose(1, 0, 2)
+    size = model.n_jobs * rounded(2 * model.height)
+    rows = model.rows[:size].reshape(model.n_jobs, -1, 2)
+    table[:, : model.n_jobs] = rows[:, : model.height].transpose(1, 0, 2)
     return table

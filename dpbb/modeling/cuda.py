@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs
 from dpbb.modeling import cpu, generated
-from dpbb.modeling.cpu import flat_index, of_node_alone, ordered_tables, without
+from dpbb.modeling.cpu import ordered_tables
+from dpbb.modeling.lanes import flat_index, of_node_alone, without
 from dpbb.modeling.model import Model
 from dpbb.modeling.text import (
     FUNCTIONS,

@@ -74,6 +74,9 @@ class Model:
     tight_depths
         Least and greatest depth of the children whose bounds ``tight_bound`` tightens,
         from 1 on; None: all.
+    any_size
+        True: on cores one compiled code serves instances of all sizes. Else sizes are
+        part of it, which is faster where loops are short.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Model:
     sums: ClassVar[Mapping[str, str]] = {}
     never_negative = False
     tight_depths: tuple[int, int] | None = None
+    any_size = False
 
     n_jobs: int
     trivial_ub: int
@@ -201,6 +205,7 @@ class Model:
             tuple(fields),
             self,
             never_negative=self.never_negative,
+            any_size=self.any_size,
         )
 
     def _length(self, of: str | int | None) -> int | None:
@@ -390,6 +395,12 @@ class Model:
         else:
             return None
         return model_of(self)
+
+
+def text_of(problem: Any) -> Model:
+    """Return the text that a problem is, or has as its attribute ``as_text``."""
+    found: Model = problem if isinstance(problem, Model) else problem.as_text
+    return found
 
 
 _CACHED = ("shape", "views", "digest")

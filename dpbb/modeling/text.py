@@ -10,6 +10,7 @@ which plain numbers there are, and which axes of its tables are numbered by jobs
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 import inspect
 import textwrap
@@ -599,6 +600,7 @@ class Shape:
     n_jobs: int
     sides: int
     never_negative: bool
+    any_size: bool
     fields: tuple[Field, ...]
     numbers: Mapping[str, int]
     tables: Mapping[str, tuple[int, ...]]
@@ -844,6 +846,7 @@ class Writer:
         self.margin = indent
         self.names: dict[str, str] = {}
         self.ranges: dict[str, int] = {}  # end of each loop over a range
+        self.assigned: dict[str, list[ast.expr]] = {}
         self._find_kinds()
 
     # -- of a subclass ---------------------------------------------------------------
@@ -894,6 +897,10 @@ class Writer:
         """Read a table as a value."""
         raise NotImplementedError
 
+    def number(self, name: str) -> str:
+        """Write a plain number of the model."""
+        return str(self.shape.numbers[name])
+
     def is_left(self, code: str) -> str:
         """Whether a job is left."""
         raise NotImplementedError
@@ -932,8 +939,9 @@ class Writer:
                 assigned.append((node.targets[0].id, node.value))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 assigned.append((node.target.id, node.value))
-        for name, _ in assigned:
+        for name, expression in assigned:
             self.names[name] = INDEX
+            self.assigned.setdefault(name, []).append(expression)
         fixed = self._in_conditions(function)
         changed = True
         while changed:
@@ -1014,10 +1022,38 @@ class Writer:
             )
         if name := _attribute_of(node, "self"):
             return self.shape.numbers[name]
+        if isinstance(node, ast.Name) and len(self.assigned.get(node.id, ())) == 1:
+            return self.constant(self.assigned[node.id][0])
         raise ModelError(
             f"{self.source.file}:{node.lineno}: expected a range of plain numbers and "
             f"numbers of the model, got {ast.unparse(node)}: go over all, with an if"
         )
+
+    def in_loop(self, node: ast.expr) -> tuple[ast.expr, str, ast.expr, int] | None:
+        """Find a loop over a range whose first or last turn computes an expression.
+
+        Returns
+        -------
+        inner, name, end, turn
+            The expression as it stands in the loop, the loop's variable and end, and
+            which turn.
+        """
+        written = _with_numbers(self, node, {})
+        for loop in ast.walk(self.source.tree):
+            if not isinstance(loop, ast.For):
+                continue
+            (name, *_), over = parts_of(loop)
+            if isinstance(over, ast.Call):
+                last = self.constant(over.args[-1]) - 1
+                for inner in ast.walk(loop):
+                    for turn in (0, last):
+                        if (
+                            isinstance(inner, type(node))
+                            and isinstance(inner, ast.expr)
+                            and _with_numbers(self, inner, {name: turn}) == written
+                        ):
+                            return inner, name, over.args[-1], turn
+        return None
 
     def as_value(self, node: ast.expr) -> str:
         """Write an expression as a value, whatever its kind."""
@@ -1093,9 +1129,7 @@ class Writer:
     def _read(self, node: ast.expr) -> str:
         base, indices = split(node)
         if name := _attribute_of(base, "self"):
-            return (
-                self.table(name, indices) if indices else str(self.shape.numbers[name])
-            )
+            return self.table(name, indices) if indices else self.number(name)
         return self.reach(node)
 
     def reach(self, node: ast.expr) -> str:
@@ -1168,3 +1202,22 @@ class Writer:
 def _is_condition(node: ast.expr) -> bool:
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return is_not or isinstance(node, ast.Compare | ast.BoolOp)
+
+
+def _with_numbers(writer: Writer, node: ast.expr, values: Mapping[str, int]) -> str:
+    """Return an expression as text, indices as numbers where they are known."""
+
+    class Known(ast.NodeTransformer):
+        def visit_Name(self, one: ast.Name) -> ast.expr:
+            return ast.Constant(values[one.id]) if one.id in values else one
+
+        def visit_Subscript(self, one: ast.Subscript) -> ast.expr:
+            index: ast.expr = self.visit(one.slice)
+            if not any(
+                isinstance(part, ast.Name) and part.id != "self"
+                for part in ast.walk(index)
+            ) and not is_last(index):
+                index = ast.Constant(writer.constant(index))
+            return ast.Subscript(self.visit(one.value), index, one.ctx)
+
+    return ast.unparse(Known().visit(copy.deepcopy(node)))

@@ -24,7 +24,8 @@ class FlowShopBound:
         has as its method of this name, see ``dpbb.problem.Tightens``; ``bound`` is the
         whole text. None: LB1 alone.
     models
-        Path of the model for an engine (``"cpu"``, ``"cuda"``, ``"pool"``).
+        Path of the model for an engine (``"cpu"``, ``"cuda"``, ``"pool"``), see
+        ``dpbb.problems.Family``.
     """
 
     tighten: str | None = None
@@ -44,7 +45,7 @@ TWO_MACHINES = FlowShopBound(
 BOUNDS = {
     "lb1": FlowShopBound(
         models={
-            "cpu": "dpbb.flowshop.models.lb1_cpu:Lb1",
+            "cpu": "dpbb.modeling.cpu:model_of",
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
             "pool": "dpbb.flowshop.models.pool_cuda:PoolDevice",
         }

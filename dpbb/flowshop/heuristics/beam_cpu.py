@@ -2,7 +2,7 @@
 
 A level is a set of arrays with one row per node (``Level``). Its candidates, all
 children of all nodes, are keys alone; only those that are taken become nodes. Nodes
-and their bounds are those of ``dpbb.flowshop.models.lb1_cpu``; what is the beam's own
+and their bounds are those of ``dpbb.flowshop.models.makespan``; what is the beam's own
 is the idle time, which its guide is made of. Twin: ``beam.cu``, to the bit.
 """
 
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Levels, load_polish, widen
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, tiny_searches
-from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.compiling import entry, helper, inlined, int64
 from dpbb.kernels.models import step
 from dpbb.kernels.pairs import (
     PAIR_LANES,
@@ -31,10 +30,11 @@ from dpbb.kernels.pairs import (
     groups_of,
     preference,
 )
-from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from dpbb.kernels.pointers import Lanes, addresses, pointer_of, pointers
 from dpbb.kernels.scalar import ctz, popcount
 from dpbb.kernels.simd import blend, less, splat, zeros
 from dpbb.kernels.simd import load as load_vector
+from dpbb.modeling.cpu import model_of, narrowest_dtype
 from dpbb.problem import Incumbent
 
 MEMORY = 2**30
@@ -77,7 +77,7 @@ class Level(NamedTuple):
     weights: NDArray[np.float32]
 
     @classmethod
-    def empty(cls, model: Lb1, size: int) -> Level:
+    def empty(cls, model: Any, size: int) -> Level:
         """Return room for nodes."""
         return cls(
             nodes=np.zeros((size, model.node_lanes), model.root.dtype),
@@ -88,13 +88,23 @@ class Level(NamedTuple):
         )
 
     @classmethod
-    def root(cls, model: Lb1) -> Level:
+    def root(cls, model: Any) -> Level:
         """Return the level above all others."""
         level = cls.empty(model, 1)
         level.nodes[0] = model.root
         for job in range(model.n_jobs):
             level.jobs[0, job // 64] |= ONE << np.uint64(job % 64)
         return level
+
+
+@inlined
+def front_at(model: Any, nodes: Lanes, at: int, machine: int, side: int) -> int:
+    """Front of a node on a machine, or its back on ``n_machines - 1 - machine``.
+
+    On an empty side the least head or tail.
+    """
+    front: int = int64(nodes[at + model.at_front + 2 * machine + side])
+    return front
 
 
 @helper
@@ -128,7 +138,7 @@ def side_below(room: Room, n_children: int, ub: int) -> int:
 
 @helper
 def weigh(
-    model: Lb1,
+    model: Any,
     level: Level,
     node: int,
     side: int,
@@ -153,7 +163,7 @@ def weigh(
         ends[i] = int32(0)
         weights[i] = float32(0.0)
     for k in range(model.height):
-        front = int32(front_at(nodes, at, k, side))
+        front = int32(front_at(model, nodes, at, k, side))
         past = int32(level.idle[node, side, k] - (front if used else int32(0)))
         row = k * stride + side
         if dense:
@@ -177,7 +187,7 @@ def weigh(
 
 @entry
 def expand(
-    model_in: Lb1,
+    model_in: Any,
     room_in: Room,
     lane: np.signedinteger[Any],
     level: Level,
@@ -290,7 +300,7 @@ def take(
 
 @entry
 def make(
-    model_in: Lb1,
+    model_in: Any,
     room_in: Room,
     lane: np.signedinteger[Any],
     level: Level,
@@ -317,11 +327,11 @@ def make(
             below.idle[row, 0, k] = level.idle[node, 0, k]
             below.idle[row, 1, k] = level.idle[node, 1, k]
         weight = float32(0.0)
-        times = job * model.row + model.row - 2 * model.height + side
+        times = 2 * job * model.height + side
         for k in range(1, model.height):
-            end = front_at(children, to, k, side)
-            start = end - int64(model.shifted[times + 2 * k])
-            wait = start - (front_at(nodes, at, k, side) if used else int64(0))
+            end = front_at(model, children, to, k, side)
+            start = end - int64(model.t_times[times + 2 * k])
+            wait = start - (front_at(model, nodes, at, k, side) if used else int64(0))
             idle = int32(level.idle[node, side, k] + wait)
             below.idle[row, side, k] = idle
             weight += float32(idle) / float32(max(end, int64(1)))
@@ -354,7 +364,7 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
 def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
     load_polish(search, start)
-    lane = Lb1.narrowest_dtype(search.problem, start.value)
+    lane = narrowest_dtype(search.problem, start.value)
     for tiny in tiny_searches((lane,)):
         beam(*tiny)
 
@@ -362,7 +372,7 @@ def load(search: Search, start: Incumbent) -> None:
 class Desk(threading.local):
     """Where a thread works."""
 
-    def __init__(self, model: Lb1) -> None:
+    def __init__(self, model: Any) -> None:
         self._room = Room.of(model, model.n_jobs, model.root.dtype)
         self.at = addresses(self._room)
 
@@ -382,9 +392,9 @@ class CpuLevels(Levels):
         self, problem: FlowShopProblem, ub: int, pool: ThreadPoolExecutor | None = None
     ) -> None:
         super().__init__(problem)
-        dtype = Lb1.narrowest_dtype(problem, ub)
+        dtype = narrowest_dtype(problem, ub)
         self._lane = dtype(0)
-        self._model = Lb1.of(problem, None, dtype)
+        self._model = model_of(problem).of(problem, None, dtype)
         self._model_at = addresses(self._model)
         self._pool = pool
         self._desk = Desk(self._model)

@@ -1,6 +1,6 @@
 """The flow shop with LB1 and two-machine bounds, for searches compiled by Numba.
 
-Nodes, job tables and all bounds that choose the side are those of ``lb1_cpu``. A node
+Nodes, job tables and all bounds that choose the side are those of LB1's text. A node
 has besides the *taken* jobs, in any order, their number before them, and the stays of
 few pairs of machines, or estimates for many.
 
@@ -33,7 +33,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels import models
 from dpbb.kernels.compiling import inlined, int64
@@ -50,7 +49,8 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-from dpbb.problem import Problem
+from dpbb.modeling.cpu import model_of
+from dpbb.modeling.cpu import narrowest_dtype as narrowest_of_lb1
 
 LANES = PAIR_LANES
 """Machines v of a block."""
@@ -75,7 +75,7 @@ class Cascade(NamedTuple):
     cost_ints: int
     root_bound: int
     tighten_lanes: int
-    lb1: Lb1
+    lb1: Any  # the model of the text
     first: int  # depths of the children that are tightened
     last: int
     firsts: int  # machines up to the last u of a pair
@@ -95,10 +95,8 @@ class Cascade(NamedTuple):
     root: Lanes  # (node_lanes,)
 
     @staticmethod
-    def obstacle(problem: Problem[Any]) -> str | None:
+    def obstacle(problem: FlowShopProblem) -> str | None:
         """None for a flow shop whose tables are not too large."""
-        if not isinstance(problem, FlowShopProblem):
-            return Lb1.obstacle(problem)
         n_jobs, n_machines = problem.times.shape
         cascade = cascade_of(problem.bound, n_jobs, n_machines)
         n_pairs = 0 if cascade is None else len(cascade.pairs)
@@ -123,7 +121,7 @@ class Cascade(NamedTuple):
         """
         longest = 2 * problem.trivial_ub + int(problem.times.sum(axis=1).max())
         if longest < np.iinfo(np.int16).max:
-            return Lb1.narrowest_dtype(problem, ub)
+            return narrowest_of_lb1(problem, ub)
         return np.int32
 
     @classmethod
@@ -134,9 +132,11 @@ class Cascade(NamedTuple):
         dtype: DTypeLike,
     ) -> Cascade:
         """Tables of an instance; no bound may pass the largest value of ``dtype``."""
-        lb1 = Lb1.of(problem, root_order, dtype)
-        n_jobs, n_machines = problem.times.shape
-        times = lb1.times
+        lb1 = model_of(problem).of(problem, root_order, dtype)
+        times = problem.times
+        if root_order is not None:
+            times = times[np.array(root_order, np.intp)]
+        n_jobs, n_machines = times.shape
         cascade = cascade_of(problem.bound, n_jobs, n_machines)
         pairs = machine_pairs(n_machines, () if cascade is None else cascade.pairs)
         tables = JohnsonTables.of(times, pairs)
@@ -177,7 +177,8 @@ class Cascade(NamedTuple):
             stays=_flat(padded, dtype),
             falls=_falls(tables, stays, dtype),
             width=width,
-            others=np.stack([2 * (n_machines - pairs[:, 1]) - 1, 2 * pairs[:, 0]]),
+            others=lb1.at_front
+            + np.stack([2 * (n_machines - pairs[:, 1]) - 1, 2 * pairs[:, 0]]),
             reach_lanes=reaches.shape[3],
             reaches=_flat(reaches, dtype),
             shorter=_flat(shorter, dtype),
@@ -320,7 +321,7 @@ def tighten_few(
             row = ((side * pairs + pair) * n + job) * self.reach_lanes
             end = splat(-1, like)
             for lane in range(0, self.reach_lanes, LANES):
-                begin = load(nodes, at + lane, like)
+                begin = load(nodes, at + self.lb1.at_front + lane, like)
                 end = maximum(end, begin - load(self.reaches, row + lane, like))
             other = at + self.others[side * pairs + pair]
             bound = int64(reduce_max(longest)) + int64(reduce_max(end))
@@ -354,17 +355,18 @@ def tighten_many(
     taken = at + self.lb1.node_lanes
     estimates = taken + (n + LANES) // LANES * LANES
     enough = splat(floor, like)
+    front = at + self.lb1.at_front
     others = self.firsts if side else self.seconds
     for k in range(others):
         machine = k if side else m - 1 - k
-        work[other + machine] = nodes[at + 2 * k + 1 - side]
+        work[other + machine] = nodes[front + 2 * k + 1 - side]
     machines = self.seconds if side else self.firsts
     for child in range(count):
         row = (side * n + jobs[first + kept[child]]) * m
         view = own + child * (m + LANES)
         end = 0
         for k in range(machines):
-            end = max(end, int64(nodes[at + 2 * k + side]))
+            end = max(end, int64(nodes[front + 2 * k + side]))
             end += int64(self.times[row + k])
             work[view + (m - 1 - k if side else k)] = end
         work[child] = 0

@@ -34,13 +34,13 @@ from dpbb.engines.registry import choose_engine
 from dpbb.estimation.roots import thin
 from dpbb.flowshop.bounds import batch
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.models.pool_cuda import PoolDevice
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu
+from dpbb.modeling.cpu import model_of
 from dpbb.options import BranchingRule, Selection, TreeOptions, Tuning
 from dpbb.problem import HasBounds, Problem, with_bound
 from dpbb.tree.branching import bound_children
@@ -69,7 +69,7 @@ class ScalarCore(Cores):
 
     def __init__(self, problem: FlowShopProblem, rule: BranchingRule) -> None:
         plain = problem.with_bound("lb1")
-        super().__init__(Lb1, plain, TreeOptions(rule), problem.trivial_ub)
+        super().__init__(model_of(plain), plain, TreeOptions(rule), problem.trivial_ub)
         times, pairs = problem.times, machine_pairs(problem.n_machines)
         tables = JohnsonTables.of(times, pairs)
         steps = tables.order, tables.first, tables.lag, tables.second

@@ -1,16 +1,19 @@
 """What is compiled of a text bounds every child as the text does, and counts alike."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+import dpbb
 from dpbb.engines import explore_to_end, get_engine
+from dpbb.flowshop import FlowShopProblem
 from dpbb.modeling import cpu
 from dpbb.options import SolveOptions
 from dpbb.tree import WorkUnit
 from dpbb.tree.branching import tree_of
-from tests.models import KINDS, random_models
+from tests.models import KINDS, TotalCompletion, random_models
 from tests.unit.modeling.test_model import best_cost
 
 IN_LANES = {
@@ -20,6 +23,7 @@ IN_LANES = {
     "setups": True,
     "blocking": True,
     "matching": True,
+    "makespan": True,
     "tight": True,
 }
 
@@ -63,12 +67,74 @@ def test_a_tight_bound_prunes():
     assert counted(models["tight"], "cpu", ub)[0] < counted(plain, "cpu", ub)[0]
 
 
-def test_models_of_two_sizes_do_not_run_each_others_code():
-    """Numba took functions of types of one name for one (every bound was wrong)."""
-    for n_jobs in (3, 6):
-        problem = random_models(np.random.default_rng(1), n_jobs + 1)["blocking"]
-        ub = best_cost(problem) + 1
-        assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
+@pytest.mark.parametrize("n_machines", [1, 9, 17])
+def test_vectors_end_behind_the_last_machine(n_machines):
+    """What is there is nobody's, and sizes have code of their own, or one for all."""
+    rng = np.random.default_rng(n_machines)
+    for n_jobs in (5, 6):
+        times = rng.integers(0, 30, (n_jobs, n_machines))
+        shop = dpbb.FlowShopInstance("shop", times)
+        problems = [dpbb.BlockingFlowShop(shop), FlowShopProblem(shop).as_text]
+        assert cpu.model_of(problems[1]) is cpu.model_of(FlowShopProblem(shop))
+        for problem in problems:
+            ub = best_cost(problem) + 1
+            assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
+
+
+class Between(dpbb.Model):
+    """What a turn computes on the way is read behind the loop."""
+
+    state: ClassVar = TotalCompletion.state
+    __init__ = TotalCompletion.__init__
+    node_bound = TotalCompletion.node_bound
+
+    def take(self, node, job):
+        end = 0
+        for k in range(self.n_machines):
+            begin = max(end, node.ends[k])
+            end = begin + self.times[job][k]
+            node.ends[k] = end
+        node.total += end + begin
+
+
+class Ahead(Between):
+    """The same, said so that a turn needs no other one."""
+
+    def take(self, node, job):
+        end = 0
+        for k in range(self.n_machines):
+            end = max(end, node.ends[k]) + self.times[job][k]
+            node.ends[k] = end
+        node.total += end + (end - self.times[job][self.n_machines - 1])
+
+
+class FirstAgain(Between):
+    def take(self, node, job):
+        end = 0
+        for k in range(self.n_machines):
+            end = max(end, node.ends[0]) + self.times[job][k]
+            node.ends[k] = end
+
+
+class PassAgain(Between):
+    def take(self, node, job):
+        for k in range(self.n_machines):
+            node.ends[k] = node.ends[k] + self.times[job][k]
+        for k in range(self.n_machines - 1):
+            node.ends[k] = node.ends[k + 1]
+
+
+@pytest.mark.parametrize("kind", [Between, FirstAgain, PassAgain])
+def test_turns_that_need_what_others_change_take_no_vectors(kind):
+    problem = kind(np.ones((6, 10), np.int64))
+    assert "take(self, children" in cpu.form_of(problem.shape).source
+
+
+def test_what_a_loop_comes_to_is_read_behind_it():
+    problem = Ahead(np.random.default_rng(3).integers(1, 30, (6, 10)))
+    assert "take(self, children" not in cpu.form_of(problem.shape).source
+    ub = best_cost(problem) + 1
+    assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,9 +12,9 @@ from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.modeling import cpu
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop
@@ -61,7 +61,7 @@ def test_both_widths_explore_the_same_tree(monkeypatch, open_session, rule):
     problem = random_problem(5, 9, 7)
     counts = []
     for dtype in (np.int16, np.int32):
-        monkeypatch.setattr(Lb1, "narrowest_dtype", lambda *_, d=dtype: d)
+        monkeypatch.setattr(cpu, "narrowest_dtype", lambda *_, d=dtype: d)
         tree = TreeOptions(rule, branching_ub=problem.root_bound + 50)
         session = open_session(problem, tree=tree)
         total = explore_to_end(session, problem.trivial_ub)

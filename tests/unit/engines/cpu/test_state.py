@@ -7,8 +7,8 @@ import pytest
 
 from dpbb.engines.cpu.state import make_explorer, make_tables, plan_tables
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_GROUPS
+from dpbb.modeling.cpu import model_of
 from dpbb.options import TreeOptions
 
 TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
@@ -16,7 +16,7 @@ TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
 
 def tables_of(times, dtype=np.int16):
     problem = FlowShopProblem(FlowShopInstance("test", times))
-    model = Lb1.of(problem, None, dtype)
+    model = model_of(problem).of(problem, None, dtype)
     return make_tables(model, problem, TreeOptions(), all_optima=False)
 
 

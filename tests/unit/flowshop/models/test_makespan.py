@@ -1,15 +1,16 @@
-"""The flow shop's tables for compiled searches, and what is computed with them."""
+"""The makespan's text, and what compiled searches compute by it."""
 
 import numpy as np
 import pytest
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
+from dpbb.flowshop.heuristics.beam_cpu import front_at
 from dpbb.flowshop.times import MAX_TOTAL_TIME
 from dpbb.kernels import models
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pairs import Room, bound_children
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from dpbb.modeling.cpu import model_of, narrowest_dtype
 
 TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
 
@@ -33,25 +34,25 @@ def test_16_bits_are_left_where_a_bound_could_reach_the_largest_value():
     longest = 1600
     assert problem.root_bound < problem.trivial_ub
     for scale, dtype in ((1, np.int16), (50, np.int32)):
-        assert Lb1.narrowest_dtype(problem_of(times * scale), 10**9) is dtype
+        assert narrowest_dtype(problem_of(times * scale), 10**9) is dtype
     # one job more or less at the border, where root bound and limit are one job's sum
     for total, dtype in ((16383, np.int16), (16384, np.int32)):
         problem = problem_of([[total, 0], [0, 0]])
         assert problem.root_bound == total
-        assert Lb1.narrowest_dtype(problem, 0) is dtype
+        assert narrowest_dtype(problem, 0) is dtype
     assert longest == times.sum(axis=1).max()
 
 
 def test_largest_times_of_an_instance_fit():
     """The job that all the time belongs to, below a bound that no schedule has."""
     problem = problem_of([[MAX_TOTAL_TIME]])
-    assert Lb1.narrowest_dtype(problem, problem.trivial_ub) is np.int32
+    assert narrowest_dtype(problem, problem.trivial_ub) is np.int32
 
 
 def test_a_low_upper_bound_makes_16_bits_enough():
     problem = random_problem(1, 400, 5)
-    assert Lb1.narrowest_dtype(problem, problem.trivial_ub) is np.int32
-    assert Lb1.narrowest_dtype(problem, problem.root_bound + 100) is np.int16
+    assert narrowest_dtype(problem, problem.trivial_ub) is np.int32
+    assert narrowest_dtype(problem, problem.root_bound + 100) is np.int16
 
 
 # -- compiled -------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def child_of(model_in, room_in, lane, node, job, side, child, fronts, version=0)
     models.step(model, pointer_of(node), zero, to, zero, room.scratch, job, side)
     for machine in range(model.height):
         for which in range(2):
-            fronts[which, machine] = front_at(to, zero, machine, which)
+            fronts[which, machine] = front_at(model, to, zero, machine, which)
 
 
 @entry
@@ -92,7 +93,7 @@ def test_bounds_and_states_are_those_of_the_problem(dtype, n_jobs, n_machines):
     """Along a random path, for tiles of every width, both sides at a time."""
     rng = np.random.default_rng(n_jobs)
     problem = problem_of(rng.integers(0, 100, (n_jobs, n_machines)))
-    model = Lb1.of(problem, None, dtype)
+    model = model_of(problem).of(problem, None, dtype)
     room = Room.of(model, n_jobs, dtype)
     at = addresses(model), addresses(room), dtype(0)
     node, state = model.root.copy(), problem.root_state()
@@ -115,10 +116,9 @@ def test_bounds_and_states_are_those_of_the_problem(dtype, n_jobs, n_machines):
 
 
 def test_a_cost_is_the_makespan():
-    """Also beyond the lanes' type."""
     problem = problem_of(TIMES * 1000)
-    model = Lb1.of(problem, None, np.int32)
+    model = model_of(problem).of(problem, None, np.int32)
     order = np.random.default_rng(2).permutation(len(TIMES))
     scratch = np.zeros(model.cost_ints, np.int64)
-    found = cost_of(addresses(model), np.int16(0), order, scratch)
+    found = cost_of(addresses(model), np.int32(0), order, scratch)
     assert found == problem.evaluate(order)

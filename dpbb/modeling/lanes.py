@@ -1,0 +1,674 @@
+"""Functions of a text for Numba: in integers, and in vectors of children or of turns.
+
+``ScalarWriter`` writes a function of one node and one side. ``LaneWriter`` writes what
+bounds children, all of a tile at a time, and gives expressions of the node alone places
+in the scratch (``Rows``). ``PairWriter`` writes those, and ``TakeWriter`` how a node
+takes a job, in vectors of the turns of a loop, both sides at a time. Each raises
+``Unsuited`` where it cannot.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES
+from dpbb.modeling.text import (
+    INDEX,
+    VALUE,
+    Field,
+    Shape,
+    Unsuited,
+    Writer,
+    body_of,
+    is_last,
+    order_of,
+    parts_of,
+    split,
+)
+
+
+def rounded(lanes: int) -> int:
+    """Return the lanes, or the next multiple of PAIR_LANES above them."""
+    return -(-lanes // PAIR_LANES) * PAIR_LANES
+
+
+class ScalarWriter(Writer):
+    """A function of one node, one child and one side, in integers."""
+
+    def __init__(self, shape: Shape, name: str) -> None:
+        super().__init__(shape, name)
+        self.ends: dict[str, str] = {}  # of each loop over a range, as code
+        self.keeps_left = name == "tight_bound" and shape.n_jobs <= 64
+        self._count = 0
+        if self.keeps_left:
+            self.line("left = left_word(nodes, at + model.left, 0)")
+
+    def value(self, code: str) -> str:
+        return f"int64({code})"
+
+    def extreme(self, name: str, parts: list[ast.expr]) -> str:
+        code = self.as_value(parts[0])
+        for part in parts[1:]:
+            code = f"{name}({code}, {self.as_value(part)})"
+        return code
+
+    def compare(self, operator: str, left: str, right: str) -> str:
+        return f"({left} {operator} {right})"
+
+    def condition(self, code: str) -> str:
+        return code
+
+    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
+        return f"({yes} if {test} else {no})"
+
+    def join(self, operator: str, kind: str, parts: list[str]) -> str:
+        return "(" + f" {operator} ".join(parts) + ")"
+
+    def negate(self, kind: str, code: str) -> str:
+        return f"(not {code})"
+
+    def field(self, field: Field, index: str | None, *, other: bool) -> str:
+        where, side = ("rest[beside", "1 - side") if other else ("nodes[at", "side")
+        step = "" if index is None else f" + 2 * ({index})"
+        return f"{where} + model.at_{field.name}{step} + {side}]"
+
+    def index(self, node: ast.expr) -> str:
+        """Write an index; the last job is one here, where there is one side."""
+        return self._read(node) if is_last(node) else super().index(node)
+
+    def table(self, name: str, indices: list[ast.expr]) -> str:
+        at = flat_index(self.lengths(name), [self.index(one) for one in indices])
+        return f"model.t_{name}[2 * ({at}) + side]"
+
+    def lengths(self, name: str) -> list[str]:
+        """Lengths of a table's axes, as code."""
+        axes = range(len(self.shape.tables[name]))
+        return [f"model.n_{name}_{axis}" for axis in axes]
+
+    def is_left(self, code: str) -> str:
+        if self.keeps_left:
+            return f"((left >> np.uint64({code})) & np.uint64(1)) != np.uint64(0)"
+        return f"is_left(nodes, at + model.left, {code})"
+
+    def count_left(self) -> str:
+        return "count_left(nodes, at + model.left, model.n_jobs)"
+
+    def number(self, name: str) -> str:
+        return f"model.i_{name}"
+
+    def _read(self, node: ast.expr) -> str:
+        code = super()._read(node)
+        return f"int64({code})" if code.endswith("]") else code
+
+    def put(self, target: str, code: str) -> None:
+        self.line(f"{target} = {code}")
+
+    def loop(self, node: ast.For) -> None:
+        names, over = parts_of(node)
+        name = f"v_{names[-1]}"
+        if isinstance(over, ast.Call):
+            ends = [self.index(one) for one in over.args]
+            self.line(f"for {name} in range({', '.join(ends)}):")
+            self.ranges[names[0]] = self.constant(over.args[-1])
+            self.ends[names[0]] = ends[-1]
+            self.block(node.body)
+            del self.ranges[names[0]]
+            return
+        self._count += 1
+        margin = self.margin
+        if order := order_of(over):
+            table, indices = order
+            lengths = self.lengths(table)
+            place = f"v_{names[0]}" if len(names) == 2 else f"place_{self._count}"
+            at = flat_index(lengths, [*map(self.index, indices), place])
+            self.line(f"for {place} in range({lengths[-1]}):")
+            self.margin += "    "
+            self.line(f"{name} = int64(model.t_{table}[2 * ({at})])")
+            self.margin = margin
+            self.block(node.body)
+            return
+        bits = f"bits_{self._count}"
+        self.line(f"for word_{self._count} in range((model.n_jobs + 63) >> 6):")
+        self.margin += "    "
+        word = f"left_word(nodes, at + model.left, word_{self._count})"
+        self.line(f"{bits} = {word}")
+        self.line(f"while {bits} != np.uint64(0):")
+        self.margin += "    "
+        self.line(f"{name} = 64 * word_{self._count} + ctz({bits})")
+        self.line(f"{bits} &= {bits} - np.uint64(1)")
+        self.margin = self.margin[:-4]
+        self.block(node.body)
+        self.margin = margin
+
+    def branch(self, test: str, node: ast.If) -> None:
+        self.line(f"if {test}:")
+        self.block(node.body)
+        if node.orelse:
+            self.line("else:")
+            self.block(node.orelse)
+
+
+def flat_index(lengths: Sequence[Any], indices: list[str]) -> str:
+    """Place of an entry in a flat table with axes of these lengths."""
+    code = indices[0] if indices else "0"
+    for length, index in zip(lengths[1:], indices[1:], strict=True):
+        code = f"({code}) * {length} + {index}"
+    return code
+
+
+def without(values: Sequence[Any], place: int) -> list[Any]:
+    """Return all values but the one in a place."""
+    return [*values[:place], *values[place + 1 :]]
+
+
+class LaneWriter(ScalarWriter):
+    """``child_bound`` or ``absent`` of all children of a tile at a time."""
+
+    def __init__(self, shape: Shape, name: str, rows: Rows) -> None:
+        super().__init__(shape, name)
+        self.rows = rows
+        self._masks: list[str] = []
+        self._known: set[str] = set()
+
+    def value(self, code: str) -> str:
+        return f"splat(int64({code}), like)"
+
+    def extreme(self, name: str, parts: list[ast.expr]) -> str:
+        code = self.as_value(parts[0])
+        for part in parts[1:]:
+            code = f"{name}imum({code}, {self.as_value(part)})"
+        return code
+
+    compare = Writer.compare
+
+    def condition(self, code: str) -> str:
+        return f"(~np.uint64(0) if {code} else np.uint64(0))"
+
+    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
+        if kind == INDEX:
+            return f"({yes} if {test} else {no})"
+        return f"blend({test}, {yes}, {no})"
+
+    def join(self, operator: str, kind: str, parts: list[str]) -> str:
+        if kind == VALUE:
+            operator = "&" if operator == "and" else "|"
+        return super().join(operator, kind, parts)
+
+    def negate(self, kind: str, code: str) -> str:
+        return f"(~{code})" if kind == VALUE else f"(not {code})"
+
+    job_kind = VALUE
+
+    def job(self) -> str:
+        return f"load(columns, start + {self.rows.of('job')} * stride, like)"
+
+    def field(self, field: Field, index: str | None, *, other: bool) -> str:
+        if other:
+            raise Unsuited("a field of the other side that is not the node's alone")
+        step = "" if index is None else f" + 2 * ({index})"
+        return f"load_pair(nodes, at + model.at_{field.name}{step}, like)"
+
+    def _read(self, node: ast.expr) -> str:
+        return Writer._read(self, node)
+
+    def table(self, name: str, indices: list[ast.expr]) -> str:
+        jobs = [self.is_job(one) for one in indices]
+        lengths = self.lengths(name)
+        if not any(jobs):
+            at = self.row_index(name, "l", indices)
+            return f"load_pair(model.l_{name}, {at}, like)"
+        axis = jobs.index(True)
+        others = without(indices, axis)
+        loads = []
+        for side in range(self.shape.sides):
+            codes = [
+                self._last_of(one, side) if is_last(one) else self.index(one)
+                for one in others
+            ]
+            at = flat_index(without(lengths, axis), codes)
+            row = f"({self.rows.of(name, axis)} + {at})"
+            loads.append(f"load(columns, start + {row} * stride, like)")
+        if len(set(loads)) == 1:
+            return loads[0]
+        return f"blend(FRONT_BITS, {loads[0]}, {loads[1]})"
+
+    def row_index(self, name: str, kind: str, indices: list[ast.expr]) -> str:
+        """Place of entries in a table in lanes, or in that of sums along its rows."""
+        lengths = self.lengths(name)
+        lengths[-1] = f"whole_row({lengths[-1]}{' + 1' if kind == 'c' else ''})"
+        at = flat_index(lengths, [self.index(one) for one in indices])
+        return f"2 * ({at})"
+
+    def _last_of(self, node: ast.expr, side: int) -> str:
+        """Write the job that a side took last, as a row."""
+        assert isinstance(node, ast.Attribute)  # noqa: S101
+        is_own = isinstance(node.value, ast.Name)
+        lane = side if is_own else 1 - side
+        return f"int64(nodes[at + model.at_last + {lane}])"
+
+    def is_left(self, code: str) -> str:
+        if code == "job":
+            raise Unsuited("whether the child's job is left")
+        return super().is_left(code)
+
+    def index(self, node: ast.expr) -> str:
+        if is_last(node):
+            raise Unsuited("a table of the last job alone")
+        if any(self.is_job(one) for one in ast.walk(node)):
+            raise Unsuited("an index that is the child's job")
+        return Writer.index(self, node)
+
+    def expression(self, node: ast.expr) -> str:
+        """Write an expression, or where it lies computed once a node."""
+        plain = isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp)
+        if not plain and self.kind(node) == VALUE and (found := self.hoisted(node)):
+            number, step = found
+            return f"load_pair(scratch, model.h_{number} + 2 * ({step}), like)"
+        return super().expression(node)
+
+    def hoisted(self, node: ast.expr) -> tuple[int, str] | None:
+        """Which expression of the node alone it is, and at which index."""
+        found = of_node_alone(self, node)
+        if found is None:
+            return None
+        if found[0] is None and (same := self.in_loop(node)):
+            inner, over, last, turn = same
+            end, length = self.index(last), self.constant(last)
+            number = self.rows.hoist(inner, over, length, end)
+            return number, f"{end} - 1" if turn else "0"
+        name, length = found
+        end = "1" if name is None else self.ends[name]
+        number = self.rows.hoist(node, name, length, end)
+        return number, "0" if name is None else f"v_{name}"
+
+    def put(self, target: str, code: str) -> None:
+        if self._masks:
+            if target not in self._known:
+                raise Unsuited(f"{target[2:]} has no value before an if")
+            code = f"blend({' & '.join(self._masks)}, {code}, {target})"
+        self._known.add(target)
+        super().put(target, code)
+
+    def blend(self, test: str, node: ast.If) -> None:
+        self._count += 1
+        mask = f"mask_{self._count}"
+        self.line(f"{mask} = {test}")
+        for sign, statements in (("", node.body), ("~", node.orelse)):
+            self._masks.append(sign + mask)
+            for statement in statements:
+                self.statement(statement)
+            self._masks.pop()
+
+
+def of_node_alone(writer: Writer, node: ast.expr) -> tuple[str | None, int] | None:
+    """Say if an expression depends on the node alone, so that it is worth a place.
+
+    Returns
+    -------
+    name, length
+        The one loop variable over a range that it depends on, and that range's end;
+        without one None and 1.
+    """
+    inner = list(ast.walk(node))
+    attributes = {n.attr for n in inner if isinstance(n, ast.Attribute)}
+    is_other = "other" in attributes or ("last" in attributes and not is_last(node))
+    of_node = any(isinstance(n, ast.Name) and n.id == "node" for n in inner)
+    has_work = isinstance(node, ast.BinOp | ast.Call | ast.IfExp)
+    if not of_node or not (is_other or has_work):
+        return None
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names -= {"self", "node", "min", "max", "len"}
+    if not names <= writer.ranges.keys() or len(names) > 1:
+        return None
+    name = next(iter(names), None)
+    return name, 1 if name is None else writer.ranges[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Hoist:
+    """An expression of the node alone, over a range or not.
+
+    Parameters
+    ----------
+    place
+        Of the first value in the scratch, in lanes.
+    name, length, end
+        The loop's variable, or None; its range's end as a number and as code.
+    """
+
+    place: int
+    node: ast.expr
+    name: str | None
+    length: int
+    end: str
+
+
+class Rows:
+    """Rows of a job table, and places of the scratch, as a writer asks for them."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.blocks: dict[tuple[str, int], int] = {}
+        self.height = 0
+        self.hoists: dict[str, Hoist] = {}
+        self.scratch = 0
+
+    def of(self, table: str, axis: int = 0) -> str:
+        """First row of the entries of a table whose index on an axis is the job."""
+        if (table, axis) not in self.blocks:
+            self.blocks[table, axis] = self.height
+            lengths = without(self._shape.tables.get(table, (0,)), axis)
+            self.height += int(np.prod(lengths))
+        first = not self.blocks[table, axis]
+        return "0" if first else f"model.b_{table}_{axis}"
+
+    def hoist(self, node: ast.expr, name: str | None, length: int, end: str) -> int:
+        """Give an expression a place, whole vectors that end with it; its number."""
+        key = f"{ast.unparse(node)} over {name}"
+        if key not in self.hoists:
+            self.scratch += rounded(2 * length)
+            place = self.scratch - 2 * length
+            self.hoists[key] = Hoist(place, node, name, length, end)
+        return list(self.hoists).index(key)
+
+
+class PairWriter(LaneWriter):
+    """Expressions of a node, both sides at a time, in vectors of pairs.
+
+    In a loop over a range, for turns that follow each other: ``over`` is its variable.
+    Elsewhere every pair has the same values.
+    """
+
+    job_kind = INDEX
+    over: str | None = None
+
+    def __init__(self, shape: Shape, name: str, rows: Rows) -> None:
+        super().__init__(shape, name, rows)
+        self.seen: set[tuple[str, bool]] = set()  # fields, and of which side
+        self.held: dict[tuple[str, bool], str] = {}  # of them, what a turn holds
+
+    def job(self) -> str:
+        return "job"
+
+    def index(self, node: ast.expr) -> str:
+        if is_last(node):
+            raise Unsuited("a job that each side has for itself")
+        return Writer.index(self, node)
+
+    def hoisted(self, node: ast.expr) -> tuple[int, str] | None:
+        return None
+
+    def is_left(self, code: str) -> str:
+        raise Unsuited("which jobs are left")
+
+    def count_left(self) -> str:
+        raise Unsuited("how many jobs are left")
+
+    def turn(self, hoist: Hoist) -> str:
+        """Write a hoist for turns of its loop."""
+        if hoist.name is not None:
+            self.over, self.ranges[hoist.name] = hoist.name, hoist.length
+        return self.as_value(hoist.node)
+
+    def slope(self, node: ast.expr) -> int:
+        """By what an index grows from turn to turn."""
+        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        if self.over not in names:
+            return 0
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            left, right = self.slope(node.left), self.slope(node.right)
+            return left + right if isinstance(node.op, ast.Add) else left - right
+        if not isinstance(node, ast.Name):
+            raise Unsuited("an index that does not go up or down by one")
+        return 1
+
+    def reach(self, node: ast.expr) -> str:
+        base, indices = split(node)
+        assert isinstance(base, ast.Attribute)  # noqa: S101
+        name = base.attr
+        is_sum = self.shape.field(name).kind == "sum"
+        where = self.sums if is_sum else self.fields
+        other = isinstance(base.value, ast.Attribute)
+        self.seen.add((name, other))
+        slope = self.slope(indices[0]) if indices else 0
+        at = f"{where} + model.at_{name}"
+        at += f" + 2 * ({self.index(indices[0])})" if indices else ""
+        if slope == 0:
+            code = f"load_pair({at}, like)"
+        elif slope == (-1 if other else 1):
+            first = self.constant(_with(indices[0], {str(self.over): ast.Constant(0)}))
+            ahead = first - (self.ranges[str(self.over)] - 1) * other
+            if ahead not in (0, 1) or (ahead and self.held):
+                raise Unsuited("a field far from the loop's turn")
+            code = f"load({at}{' - PAIR_LANES + 2' if other else ''}, like)"
+            code = self.held.get((name, other), code)
+        else:
+            raise Unsuited("a field in the order that the side has not")
+        return f"reverse({code})" if other else code
+
+    fields = sums = "nodes, at"
+    """Where the node's fields are read."""
+
+    def table(self, name: str, indices: list[ast.expr]) -> str:
+        return self.entries(name, "l", indices)
+
+    def entries(self, name: str, kind: str, indices: list[ast.expr]) -> str:
+        """Write entries of a table, or of its sums along the last axis."""
+        slopes = [self.slope(one) for one in indices]
+        if any(slopes[:-1]) or slopes[-1] not in (0, 1):
+            raise Unsuited("entries of a table that do not follow each other")
+        at = self.row_index(name, kind, indices)
+        load = "load" if slopes[-1] else "load_pair"
+        return f"{load}(model.{kind}_{name}, {at}, like)"
+
+    def blend(self, test: str, node: ast.If) -> None:
+        raise Unsuited("an if")
+
+    def branch(self, test: str, node: ast.If) -> None:
+        raise Unsuited("an if")
+
+    def loop(self, node: ast.For) -> None:
+        raise Unsuited("a loop")
+
+
+class TakeWriter(PairWriter):
+    """``take`` in vectors: what a side does to a node, the other side left as it is.
+
+    A loop over machines whose turns depend on each other by ``v = max(v + a, b)`` or
+    ``v = max(v, b) + a``, with entries a of a row of a table, is a running maximum:
+    what v is above the sum of the entries a so far.
+    """
+
+    sums = "children, to"
+
+    def __init__(self, shape: Shape, rows: Rows) -> None:
+        super().__init__(shape, "take", rows)
+        self.written: dict[str, set[int]] = {}
+        self.whole: dict[str, int] = {}  # how many the loop wrote
+        self.loops: list[tuple[int, str, str, int]] = []
+        self.changing: set[str] = set()  # by the loop that is written
+        self.ends_late = False  # something reads what a chain comes to
+        if any(field.kind == "shared" for field in shape.fields):
+            raise Unsuited("fields that both sides go on with")
+
+    def check(self) -> None:
+        """Unsuited: a loop writes over what it should not."""
+        for name, count in self.whole.items():
+            rest = set(range(count, self.shape.field(name).size))
+            if not rest <= self.written.get(name, set()):
+                raise Unsuited("a part of a field that stays")
+
+    def reach(self, node: ast.expr) -> str:
+        base, indices = split(node)
+        assert isinstance(base, ast.Attribute)  # noqa: S101
+        name, is_own = base.attr, isinstance(base.value, ast.Name)
+        if is_own and name in self.changing:  # turns read what later ones change
+            first = _with(indices[0], {str(self.over): ast.Constant(0)})
+            if not self.slope(indices[0]) or self.constant(first) < (
+                name in self.whole
+            ):
+                raise Unsuited("a field that a turn before has changed")
+        elif is_own and (name in self.written or name in self.whole):
+            raise Unsuited("a field that has changed")
+        return super().reach(node)
+
+    def statement(self, node: ast.stmt) -> None:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Subscript | ast.Attribute):
+            assert isinstance(node, ast.Assign)  # noqa: S101
+            self._change(target, self.as_value(node.value))
+        elif isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name):
+            value = ast.BinOp(node.target, node.op, node.value)
+            self._change(node.target, self.as_value(value))
+        else:
+            super().statement(node)
+
+    def _change(self, target: ast.expr, code: str) -> None:
+        """Write a field of the side."""
+        base, indices = split(target)
+        assert isinstance(base, ast.Attribute)  # noqa: S101
+        at = f"model.at_{base.attr}"
+        if indices:
+            at += f" + 2 * ({self.index(indices[0])})"
+        if self.over is None:
+            place = self.constant(indices[0]) if indices else 0
+            self.written.setdefault(base.attr, set()).add(place)
+            old = f"load_pair(nodes, at + {at}, like)"
+        else:
+            once = base.attr not in self.whole and base.attr not in self.written
+            if not (indices and once and ast.unparse(indices[0]) == self.over):
+                raise Unsuited("a field that a loop writes elsewhere")
+            self.whole[base.attr] = self.ranges[self.over]
+            old = f"load(nodes, at + {at}, like)"
+        self.line(f"old = {old}")
+        new = f"new_{base.attr}"
+        self.line(f"{new} = old ^ ((old ^ {code}) & moved)")
+        new = new if self.over else f"first_pair({new})"
+        self.line(f"store(children, to + {at}, {new})")
+
+    def loop(self, node: ast.For) -> None:
+        names, over = parts_of(node)
+        if not isinstance(over, ast.Call) or len(over.args) != 1 or self.over:
+            raise Unsuited("a loop that is not over range(end), or in another")
+        name, end = names[0], self.index(over.args[0])
+        self.changing = {
+            base.attr
+            for one in ast.walk(node)
+            if isinstance(one, ast.Subscript)
+            and isinstance(one.ctx, ast.Store)
+            and isinstance(base := split(one)[0], ast.Attribute)
+        }
+        chains = dict(self._chains(node))
+        for variable in chains:
+            self.line(f"carry_{variable} = v_{variable}")
+        self.line(f"for v_{name} in range(0, {end}, {PAIR_LANES // 2}):")
+        self.ranges[name], self.over = self.constant(over.args[0]), name
+        self.margin += "    "
+        for one in node.body:
+            chain = None
+            if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
+                chain = chains.get(one.targets[0].id)
+            if chain is None:
+                self.statement(one)
+            else:
+                self._scan(*chain)
+        self.changing = set()
+        self.loops.append((len(self.lines), name, end, self.ranges[name]))
+        self.margin = self.margin[:-4]
+        self.over = None
+        top = body_of(self.source.tree)
+        rest = ast.Module(top[top.index(node) + 1 :], [])
+        for variable in self._of_turns(node):
+            if _uses(rest, variable):  # its pair of the last turn
+                self.ends_late = True
+                self.line(f"store(scratch, int64(0), v_{variable})")
+                at = f"2 * (({end} - 1) & {GROUP_JOBS - 1})"
+                self.line(f"v_{variable} = load_pair(scratch, {at}, like)")
+        del self.ranges[name]
+
+    @staticmethod
+    def _of_turns(node: ast.For) -> list[str]:
+        """Variables that a loop gives values."""
+        targets = [one.targets[0] for one in node.body if isinstance(one, ast.Assign)]
+        return [target.id for target in targets if isinstance(target, ast.Name)]
+
+    def _chains(self, node: ast.For) -> Iterator[tuple[str, Any]]:
+        """Variables that one turn of a loop hands on to the next, and how."""
+        seen: set[str] = set()
+        for one in node.body:
+            if not isinstance(one, ast.Assign):
+                raise Unsuited("a loop of more than assignments")
+            target = one.targets[0]
+            if not isinstance(target, ast.Name):
+                continue
+            name = target.id
+            if name in seen:
+                raise Unsuited("a variable with two values in a turn")
+            seen.add(name)
+            before = [*node.body[: node.body.index(one)]]
+            uses = [_uses(part, name) for part in [*before, one.value]]
+            if not any(uses):
+                continue
+            found = _chain(name, one.value)
+            if found is None or any(uses[:-1]):
+                raise Unsuited("a turn that depends on the one before")
+            table, other, is_late = found
+            yield name, (name, table, other, is_late)
+
+    def _sums(self, table: ast.expr) -> str:
+        base, indices = split(table)
+        assert isinstance(base, ast.Attribute)  # noqa: S101
+        return self.entries(base.attr, "c", indices)
+
+    def _scan(self, name: str, table: ast.expr, other: ast.expr, late: bool) -> None:
+        sums = self._sums(table)
+        self.line(f"after = {sums.replace(', like)', ' + 2, like)')}")
+        above = f"{self.as_value(other)} - {sums if late else 'after'}"
+        self.line(f"latest = scan_max_pairs({above})")
+        self.line(f"v_{name} = maximum(latest, carry_{name}) + after")
+        self.line(f"carry_{name} = maximum(last_pair(latest), carry_{name})")
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+
+
+def _chain(name: str, value: ast.expr) -> tuple[ast.expr, ast.expr, bool] | None:
+    """Return a, b of ``max(name + a, b)``, False, or of ``max(name, b) + a``, True."""
+    late = isinstance(value, ast.BinOp)
+    for inner, outer in _two(value):
+        for one, part in [] if isinstance(inner, ast.BinOp) == late else _two(inner):
+            if isinstance(one, ast.Name) and one.id == name:
+                table, other = (outer, part) if late else (part, outer)
+                base, indices = split(table)
+                is_table = isinstance(base, ast.Attribute) and indices
+                if is_table and ast.unparse(base).startswith("self."):
+                    return None if _uses(other, name) else (table, other, late)
+    return None
+
+
+def _two(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Both orders of what a sum is of, or a maximum of two."""
+    parts = []
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "max":
+        parts = node.args
+    return [(parts[0], parts[1]), (parts[1], parts[0])] if len(parts) == 2 else []
+
+
+def _with(node: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
+    """Return an expression with others in the place of names."""
+
+    class Known(ast.NodeTransformer):
+        def visit_Name(self, one: ast.Name) -> ast.expr:
+            return values.get(one.id, one)
+
+    found: ast.expr = Known().visit(copy.deepcopy(node))
+    return found
