@@ -72,10 +72,16 @@ def family_of(kind: str) -> Family | None:
     That is the one registered in this process, else that of an installed package.
     """
     found = FAMILIES.get(kind)
-    if found is None:
-        entry = _installed().get(kind)
+    if found is not None:
+        return load(found) if isinstance(found, str) else found
+    entry = _installed().get(kind)
+    try:
         return None if entry is None else entry.load()
-    return load(found) if isinstance(found, str) else found
+    except (ImportError, AttributeError) as error:
+        raise InstanceError(
+            f"kind {kind!r}: expected a family where an installed package says, got "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 @cache

@@ -669,6 +669,10 @@ def obstacle(problem: Any) -> str | None:
         )
         if not np.array_equal(first, last):
             return f"the order {name} of its mirror image is another one"
+    try:
+        narrowest_dtype(problem, 0)
+    except ValueError as error:
+        return str(error)
     return None
 
 

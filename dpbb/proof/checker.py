@@ -166,7 +166,8 @@ def fits(value, form, name):
 def check_sizes(certificate):
     """Look at lengths alone: nothing is built of what is larger, nor is it refuted."""
     instance, tree = certificate["instance"], certificate.get("tree") or {}
-    rows, bounds = instance.get("times", []), (instance.get("bound"), tree.get("bound"))
+    rows = [row for row in instance.get("times", []) if isinstance(row, list)]
+    bounds = instance.get("bound"), tree.get("bound")
     machines = max(map(len, rows), default=0)
     pairs = machines * (machines - 1) // 2 if "lb2" in bounds else 0
     pairs = max(pairs, *(str(bound).count("-") for bound in bounds))

@@ -110,6 +110,7 @@ def test_an_installed_package_may_bring_a_kind(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tours\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[dpbb.problems]\ntour = tours_of_a_package:FAMILY\n"
+        "none = tours_of_a_package:NONE\n"
     )
     (tmp_path / "tours_of_a_package.py").write_text(
         "from tests.unit.test_problems import FAMILY\n"
@@ -117,6 +118,8 @@ def test_an_installed_package_may_bring_a_kind(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     assert metadata.version("tours") == "1.0"
     assert family_of("tour") is FAMILY
+    with pytest.raises(InstanceError, match=r"'none': expected a family .* 'NONE'"):
+        family_of("none")
     assert decoded(through_json(Tour(7))) == Tour(7)
     mine = Family(lambda _: Tour(8))
     register("tour", mine)

@@ -143,6 +143,14 @@ def test_vectors_are_taken_where_they_can_be(kind):
     assert cpu.form_of(problem.shape).in_lanes == IN_LANES[kind]
 
 
+def test_values_of_more_than_32_bits_are_for_the_reference_engine():
+    problem = random_models(np.random.default_rng(0))["completion"]
+    wide = type(problem)(problem.times * 10**9)
+    assert "32-bit integers hold less" in cpu.obstacle(wide)
+    found = dpbb.solve(wide, workers=0, verbosity="quiet")
+    assert (found.makespan, found.engine) == (best_cost(wide), "reference")
+
+
 def test_values_of_more_than_16_bits_take_32():
     problem = random_models(np.random.default_rng(0))["blocking"]
     assert cpu.narrowest_dtype(problem, 1000) is np.int16

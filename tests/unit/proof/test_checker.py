@@ -622,3 +622,7 @@ def test_without_numba_it_says_the_same(tmp_path, dealt):
     assert said.startswith("proved again: the whole tree")
     assert said_by_the_program(path, NUMBA_DISABLE_JIT="1") == said
     assert said_by_the_program(path, NUMBA_NUM_THREADS="0") == said
+
+
+def test_times_of_another_problem_may_be_one_for_each_job():
+    checker.check_sizes({"instance": {"kind": "tardiness", "times": [3, 1, 2]}})
