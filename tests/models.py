@@ -93,7 +93,8 @@ class TightCompletion(TotalCompletion):
 class Setups(dpbb.Model):
     """A flow shop with set-ups between jobs on each machine; both ends branch.
 
-    ``setups[before][after][k]``; of ``gaps`` the last places are for no job.
+    ``setups[before][after][k]``; of ``gaps`` the last places are for no job. Bounds
+    count the least gaps between the jobs left: of all, and more of a machine's own.
     """
 
     objective = "makespan"
@@ -105,9 +106,13 @@ class Setups(dpbb.Model):
     def __init__(self, times, setups):
         self.times, self.setups = np.array(times), np.array(setups)
         self.n_jobs, self.n_machines = self.times.shape
-        self.gaps = np.pad(self.setups, ((0, 1), (0, 1), (0, 0)))
+        least = self.setups.min(axis=(0, 1))
+        self.gap, self.more = int(least.min()), least - least.min()
+        self.gaps = np.pad(
+            self.setups, ((0, 1), (0, 1), (0, 0)), constant_values=least.max()
+        )
         self.least = self.times
-        self.trivial_ub = int(self.times.sum() + self.setups.sum()) + 1
+        self.trivial_ub = int(self.times.sum() + self.gaps.sum()) + 1
 
     def mirrored(self):
         return Setups(self.times[:, ::-1], self.setups.swapaxes(0, 1)[:, :, ::-1])
@@ -121,8 +126,10 @@ class Setups(dpbb.Model):
 
     def node_bound(self, node):
         bound = 0
+        gaps = max(0, len(node.left) - 1)
         for k in range(self.n_machines):
             after = node.remain[k] + node.other.free[self.n_machines - 1 - k]
+            after += gaps * self.more[k] + self.gap * max(len(node.left) - 1, 0)
             if len(node.left) == 0:
                 after += self.gaps[node.last][node.other.last][k]
             bound = max(bound, node.free[k] + after)
@@ -135,6 +142,8 @@ class Setups(dpbb.Model):
             begin = max(end, node.free[k] + self.gaps[node.last][job][k])
             end = begin + self.times[job][k]
             after = node.remain[k] + node.other.free[self.n_machines - 1 - k]
+            after += max(0, len(node.left) - 2) * self.more[k]
+            after += self.gap * max(len(node.left) - 2, 0)
             if len(node.left) == 1:
                 after += self.gaps[job][node.other.last][k]
             bound = max(bound, begin + after)
@@ -150,7 +159,7 @@ def random_models(rng, n_jobs=6):
         "tardiness": WeightedTardiness(times, due, weights, [(0, 1), (3, 2)]),
         "completion": TotalCompletion(rng.integers(1, 15, (n_jobs, 3))),
         "setups": Setups(
-            rng.integers(0, 15, (n_jobs, 3)), rng.integers(0, 9, (n_jobs, n_jobs, 3))
+            rng.integers(0, 15, (n_jobs, 3)), rng.integers(2, 9, (n_jobs, n_jobs, 3))
         ),
         "blocking": dpbb.BlockingFlowShop(shop),
         "matching": dpbb.BlockingFlowShop(shop).with_bound("matching"),

@@ -117,6 +117,8 @@ class CudaWriter(Writer):
         return super().index(node)
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
+        if code := self.of_indices(name, parts):
+            return code
         if name == "max" and not self._adds(parts[-1]) and self._adds(parts[0]):
             parts = [*parts[1:], parts[0]]
         code = self.as_value(parts[0])

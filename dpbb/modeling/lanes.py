@@ -180,6 +180,8 @@ class LaneWriter(ScalarWriter):
         return f"splat(int64({code}), like)"
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
+        if code := self.of_indices(name, parts):
+            return code
         code = self.as_value(parts[0])
         for part in parts[1:]:
             code = f"{name}imum({code}, {self.as_value(part)})"

@@ -860,8 +860,21 @@ class Writer:
         return f"({left} {operator} {right})"
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        """Write ``min`` or ``max`` of values."""
+        """Write ``min`` or ``max``: a value, or of indices alone an index."""
         raise NotImplementedError
+
+    def of_indices(self, name: str, parts: list[ast.expr]) -> str | None:
+        """Write ``min`` or ``max`` of indices alone, which is one; else None."""
+        if VALUE in map(self.kind, parts):
+            return None
+        code = self._as_index(parts[0])
+        for part in parts[1:]:
+            code = f"{name}({code}, {self._as_index(part)})"
+        return code
+
+    def _as_index(self, node: ast.expr) -> str:
+        code = self.expression(node)
+        return self.choose(code, INDEX, "1", "0") if _is_condition(node) else code
 
     def compare(self, operator: str, left: str, right: str) -> str:
         """Compare two values, by the functions ``equal`` and ``less`` of a target."""
