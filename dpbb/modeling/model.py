@@ -9,11 +9,12 @@ are left and sums over them are kept for the model, not by it.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +140,7 @@ class Model:
 
     def mirrored(self) -> Model:
         """Return the mirror image, whose front is this one's back."""
-        raise NotImplementedError(f"{type(self).__name__}.mirrored")
+        self._refuse("sides", "a method mirrored beside two sides", "none")
 
     def largest(self, ub: int) -> int:
         """Return a value that none passes in size on the way, where costs are below ub.
@@ -175,6 +176,8 @@ class Model:
         for name, of in self.shared.items():
             fields.append(Field(name, "shared", self._length(of)))
         for name, table in self.sums.items():
+            if not hasattr(self, table):
+                self._refuse("sums", f"self.{table} to be made in __init__", "none")
             axes = np.asarray(getattr(self, table)).shape
             length = axes[1] if len(axes) > 1 else None
             reverse = length is not None and len(self.sides) > 1
@@ -207,6 +210,18 @@ class Model:
             never_negative=self.never_negative,
             any_size=self.any_size,
         )
+
+    def _refuse(self, name: str, expected: str, got: str) -> NoReturn:
+        """Refuse what the class says by an attribute, with its line if it has one."""
+        where = f"{name} of {self.name}"
+        try:
+            kind = next(one for one in type(self).__mro__ if name in vars(one))
+            lines, first = inspect.getsourcelines(kind)
+            at = next(i for i, li in enumerate(lines) if li.lstrip().startswith(name))
+            where = f"{inspect.getsourcefile(kind)}:{first + at}: {where}"
+        except (OSError, TypeError, StopIteration):
+            pass  # of a class that was typed at a prompt, or made otherwise
+        raise ModelError(f"{where}: expected {expected}, got {got}")
 
     def _length(self, of: str | int | None) -> int | None:
         return int(getattr(self, of)) if isinstance(of, str) else of

@@ -310,6 +310,11 @@ class _Checker(ast.NodeVisitor):
         self._name = name
         self._source = source
         self._parameters = FUNCTIONS[name]
+        self._names = set(self._parameters) | {
+            node.id
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
 
     def check(self) -> None:
         """Raise ModelError if something is outside."""
@@ -421,6 +426,9 @@ class _Checker(ast.NodeVisitor):
         elif isinstance(node, ast.Name):
             if node.id in ("self", "node"):
                 self._other(node, f"a field, as in {node.id}.NAME")
+            if node.id not in self._names:
+                known = f"a variable of {self._name} or self.{node.id}"
+                self._other(node, f"{known}, made in __init__")
         elif isinstance(node, ast.BinOp):
             if type(node.op) not in OPERATORS:
                 self._other(node, "+, - or * (divide before, in a table)")

@@ -1,6 +1,7 @@
 """What is outside of a model's language is refused, with the line and another way."""
 
 import re
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ OUTSIDE = {
     "node.t = node.t / 2": r"\+, - or \*",
     "node.t = abs(node.t)": "min or max of two values",
     "node.t = 0.5": "a whole number",
+    "node.t = node.t + LIMIT": r"variable of take or self\.LIMIT.*, got LIMIT",
     "node.t = self.a[1:2]": "one index in each pair",
     "a = b = 1": "one target",
     "node.t = 1 if 0 < job < 3 else 2": "one comparison",
@@ -98,6 +100,30 @@ def test_fields_that_are_not_declared_are_refused():
     problem.times = [1, 2]
     with pytest.raises(dpbb.ModelError, match=r"one of the node's fields \(end\)"):
         _ = problem.shape
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("sums", {"rest": "none"}, r"self\.none to be made in __init__, got none"),
+        ("sides", ("front", "back"), "a method mirrored beside two sides, got none"),
+    ],
+)
+def test_what_a_class_says_is_refused_with_its_line(name, value, expected, tmp_path):
+    text = f"""
+from tests.unit.modeling.test_text import Small
+
+
+class Mine(Small):
+    {name} = {value!r}
+"""
+    (tmp_path / f"mine_{name}.py").write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        mine = import_module(f"mine_{name}").Mine()
+    mine.times = [1, 2]
+    with pytest.raises(dpbb.ModelError, match=rf"{name}\.py:6: {name} .*{expected}"):
+        mine.evaluate([0, 1])
 
 
 def test_the_digest_is_of_what_is_done():
