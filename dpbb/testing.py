@@ -38,8 +38,13 @@ LAWS = {
     6: "no value passes largest, none is negative if never_negative says so",
     7: "all engines explore the same tree",
     8: "whether tight_bound reaches ub depends on the node alone",
+    9: "no cost reaches trivial_ub",
 }
 """What is checked, by number."""
+
+
+_SAME = "the same"
+"""What is said of an engine that explored the same tree."""
 
 
 class LawError(DpbbError, AssertionError):
@@ -72,7 +77,9 @@ class Checked:
         lines = [f"{number}  {law}" for number, law in LAWS.items()]
         lines.append(f"{self.nodes} nodes, {self.tree_nodes} of a tree:")
         lines += [f"  {name:<10} {what}" for name, what in self.engines.items()]
-        return "\n".join([*lines, f"all hold ({self.seconds:.1f} s)"])
+        out = [name for name, what in self.engines.items() if what != _SAME]
+        but = f"; not compared: {', '.join(out)}" if out else ""
+        return "\n".join([*lines, f"all hold ({self.seconds:.1f} s){but}"])
 
 
 def check_model(
@@ -227,7 +234,7 @@ class _Checks:
             self._fail(3, node, f"{where}: the bound falls from {own} to {child}")
 
     def _completions(self, node: _Node, own: int) -> None:
-        """Laws 1, 4 and 5 by all completions."""
+        """Laws 1, 4, 5 and 9 by all completions."""
         problem, found = self._problem, False
         tight = self._tight(node)
         for order, cost in self._costs(node.state, node.prefix, node.suffix):
@@ -236,6 +243,8 @@ class _Checks:
                 self._fail(1, node, f"node_bound is {own}, {order} costs {cost}")
             if tight > cost:
                 self._fail(1, node, f"tight_bound is {tight}, {order} costs {cost}")
+            if cost >= (most := problem.trivial_ub):
+                self._fail(9, node, f"{order} costs {cost}, trivial_ub is {most}")
         self.completed |= found
         left = sorted(node.state.left)
         if not found and not all(_absent(problem, node.state, job) for job in left):
@@ -410,7 +419,7 @@ def _same_tree(problem: Model, names: list[str]) -> tuple[dict[str, str], int]:
                 "decomposed, leaves, closed by depth are "
                 f"{expected} on reference, {counted} on {name}"
             )
-        found[name] = "the same"
+        found[name] = _SAME
     return found, 0 if expected is None else expected[0]
 
 

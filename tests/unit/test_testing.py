@@ -123,11 +123,11 @@ def test_a_wrong_model_is_caught(kind, number, tmp_path):
     with pytest.raises((LawError, dpbb.ModelError)) as caught:
         check_model(problem, engines=())
     assert re.search(
-        r"law [1-68] .* at front .*left|expected|completion", str(caught.value)
+        r"law [1-689] .* at front .*left|expected|completion", str(caught.value)
     )
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("kind", [*SOURCES, "setups"])
 def test_right_models_keep_the_laws(kind):
     for seed in range(3):
         check_model(random_models(np.random.default_rng(seed), 7)[kind], engines=())
@@ -137,7 +137,24 @@ def test_engines_are_compared_and_named():
     problem = random_models(np.random.default_rng(0))["tardiness"]
     checked = check_model(problem, nodes=20, engines=("reference", "cpu"))
     assert checked.engines == {"reference": "the same", "cpu": "the same"}
-    assert "all hold" in checked.summary()
+    assert checked.summary().endswith(" s)")
+
+
+def test_an_engine_that_was_not_compared_is_named_last(monkeypatch):
+    from dpbb.engines.gpu.engine import GpuEngine
+
+    monkeypatch.setattr(GpuEngine, "availability", lambda self: "no GPU")
+    problem = random_models(np.random.default_rng(0))["tardiness"]
+    checked = check_model(problem, nodes=8, engines=("reference", "gpu"))
+    assert checked.summary().endswith(" s); not compared: gpu")
+
+
+def test_a_cost_that_reaches_trivial_ub_is_told_as_that():
+    problem = random_models(np.random.default_rng(0))["tardiness"]
+    problem.trivial_ub = 5
+    told = r"law 9 \(no cost reaches trivial_ub\) .*\) costs \d+, trivial_ub is 5"
+    with pytest.raises(LawError, match=told):
+        check_model(problem, engines=())
 
 
 def test_an_engine_that_counts_otherwise_is_told(monkeypatch):
