@@ -401,7 +401,15 @@ class PairWriter(LaneWriter):
     def index(self, node: ast.expr) -> str:
         if is_last(node):
             raise Unsuited("a job that each side has for itself")
-        return Writer.index(self, node)
+        over, self.over = self.over, None
+        code = Writer.index(self, node)
+        self.over = over
+        return code
+
+    def expression(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name) and node.id == self.over:
+            raise Unsuited("a turn's number outside of an index")
+        return super().expression(node)
 
     def hoisted(self, node: ast.expr) -> tuple[int, str] | None:
         return None

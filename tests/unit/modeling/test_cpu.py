@@ -124,7 +124,13 @@ class PassAgain(Between):
             node.ends[k] = node.ends[k + 1]
 
 
-@pytest.mark.parametrize("kind", [Between, FirstAgain, PassAgain])
+class Numbered(Between):
+    def take(self, node, job):
+        for k in range(self.n_machines):
+            node.ends[k] = node.ends[k] + max(k, 2)
+
+
+@pytest.mark.parametrize("kind", [Between, FirstAgain, PassAgain, Numbered])
 def test_turns_that_need_what_others_change_take_no_vectors(kind):
     problem = kind(np.ones((6, 10), np.int64))
     assert "take(self, children" in cpu.form_of(problem.shape).source
