@@ -135,6 +135,7 @@ class FlowShop(Model):
         self.weighted, self.counted = int(kind.weighted), int(kind.counted)
         self.matched = int(kind.dated and not kind.latest)
         self.summed = int(not kind.dated and not kind.latest)
+        self.ordered = self.summed
         self.tardy = int(self.matched and not kind.counted)
         later = self.released or (kind.dated and kind.weighted)
         self.alone = int(later and not kind.latest)
@@ -163,7 +164,7 @@ class FlowShop(Model):
             self.sides = "front", "back"
             fields = {"ends": n_machines, "done": None}
             self.sums = {"remain": "times"}  # type: ignore[misc]
-        if self.summed:
+        if self.ordered:
             fields["smith"] = n_machines
             self.sums = {"heavy": "weights", "after": "later"}  # type: ignore[misc]
         if self.matched:
@@ -178,6 +179,17 @@ class FlowShop(Model):
         vars(other).update(self.__getstate__())
         other.times = self.times[:, ::-1]
         other.release, other.delivery = self.delivery, self.release
+        return other
+
+    def for_costs(self) -> FlowShop:
+        """Return the same costs without what bounds of sums are made of."""
+        if self.latest:
+            return self
+        other = object.__new__(FlowShop)
+        vars(other).update(self.__getstate__())
+        other.ordered = other.alone = other.matched = other.counted = 0
+        other.state = {"ends": self.n_machines, "cost": None}  # type: ignore[misc]
+        other.sums = {}  # type: ignore[misc]
         return other
 
     def root(self) -> Mapping[str, Any]:
@@ -241,7 +253,7 @@ class FlowShop(Model):
             if self.blocking and k < self.n_machines - 1:
                 end = max(end, node.ends[k + 1])
             node.ends[k] = end
-            if self.summed:
+            if self.ordered:
                 node.smith[k] -= self.pair(job, job, k)
                 for other in node.left:
                     node.smith[k] -= self.pair(job, other, k)
@@ -278,7 +290,7 @@ class FlowShop(Model):
             if self.latest:
                 after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
                 rest = node.ends[k] + after
-            if self.summed:
+            if self.ordered:
                 rest = node.ends[k] * node.heavy + node.smith[k] + node.after[k]
             if self.alone:
                 alone = 0
@@ -324,7 +336,7 @@ class FlowShop(Model):
                 after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
                 most = max(most, begin + after)
             rest = 0
-            if self.summed:
+            if self.ordered:
                 rest = (node.smith[k] + node.after[k]) - self.later[job][k]
                 rest += end * (node.heavy - (self.weights[job] if self.weighted else 1))
                 for other in node.left:

@@ -99,6 +99,7 @@ class Chain(NamedTuple):
     ) -> Chain:
         """Return a chain at a permutation, with a pseudo-random stream of its own."""
         n_jobs, least = problem.n_jobs, search.lower_bound
+        problem = problem.for_costs()
         dtype = cpu.narrowest_dtype(problem, problem.trivial_ub)
         model = cpu.model_of(problem).of(problem, None, dtype)
         joins = len(problem.sides) > 1 and not problem.shared

@@ -389,6 +389,10 @@ class Model:
     heuristics = METHODS
     improving_methods = METHODS[1:]
 
+    def for_costs(self) -> Model:
+        """Return a model of the same costs; its bounds count of no job left alone."""
+        return self
+
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
         """Search before the tree; see ``dpbb.problem.HasHeuristics``."""
         from dpbb.modeling.greedy import first_incumbent
