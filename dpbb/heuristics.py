@@ -53,9 +53,13 @@ def heuristics_of(problem: Problem[Any]) -> HasHeuristics:
 
 @dataclass(frozen=True, slots=True)
 class AnyProblem:
-    """A problem with the heuristics of any problem; see ``HasHeuristics``."""
+    """A problem with the heuristics of any problem; see ``HasHeuristics``.
+
+    ``all_exist``: every permutation has the cost that ``evaluate`` says.
+    """
 
     problem: Problem[Any]
+    all_exist: bool = False
     heuristics = METHODS
 
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
@@ -76,7 +80,7 @@ class AnyProblem:
                 f"device: expected cpu, as the heuristic {search.method!r} of any "
                 f"problem has no function for another, got {search.device!r}"
             )
-        return Descent(self.problem, search).run()
+        return _Descent(self.problem, search, self.all_exist).run()
 
 
 def deadline_of(problem: Problem[Any], search: StartSearch) -> float:
@@ -88,14 +92,14 @@ def deadline_of(problem: Problem[Any], search: StartSearch) -> float:
     return now if search.end is None else min(now, search.end)
 
 
-class Tried(NamedTuple):
+class _Tried(NamedTuple):
     """A permutation and its cost, infinite if it has none."""
 
     cost: float
     order: Jobs
 
 
-class Descent:
+class _Descent:
     """One search.
 
     A permutation is moved by what it costs alone. Before it counts, it is looked up in
@@ -103,11 +107,11 @@ class Descent:
     """
 
     def __init__(
-        self, problem: Problem[Any], search: StartSearch, best: Incumbent | None = None
+        self, problem: Problem[Any], search: StartSearch, all_exist: bool
     ) -> None:
-        self._problem, self._search = problem, search
+        self._problem, self._search, self._all_exist = problem, search, all_exist
         self._random = Random(search.seed)  # noqa: S311 - no secret
-        self.best = best
+        self._best: Incumbent | None = None
         self._left = math.inf if search.iterations is None else search.iterations
         self._deadline = deadline_of(problem, search)
 
@@ -118,19 +122,19 @@ class Descent:
             jobs = np.array(search.initial, np.intp)
             self._announce(cost_of(self._problem, jobs), jobs, "initial")
         if search.method == Heuristics.NONE or self._over:
-            return self.best
+            return self._best
         self._descend()
         own = np.arange(n_jobs, dtype=np.intp)
-        self.counted(Tried(self._cost(own), own), "own order")
-        if self.best is not None and n_jobs > 1:
-            self._insert_in_order(self._known(self.best))
+        self._counted(_Tried(self._cost(own), own), "own order")
+        if self._best is not None and n_jobs > 1:
+            self._insert_in_order(self._known(self._best))
             if search.method != "neh":
-                self._iterate(self._known(self.best))
-        return self.best
+                self._iterate(self._known(self._best))
+        return self._best
 
     @staticmethod
-    def _known(best: Incumbent) -> Tried:
-        return Tried(best.value, best.permutation)
+    def _known(best: Incumbent) -> _Tried:
+        return _Tried(best.value, best.permutation)
 
     @property
     def _late(self) -> bool:
@@ -138,7 +142,7 @@ class Descent:
 
     @property
     def _over(self) -> bool:
-        proved = self.best is not None and self.best.proved
+        proved = self._best is not None and self._best.proved
         return proved or self._left <= 0 or self._late
 
     def _cost(self, order: Jobs) -> float:
@@ -151,16 +155,17 @@ class Descent:
     def _announce(self, cost: int, order: Jobs, source: str) -> None:
         least = self._search.lower_bound
         proved = least is not None and cost <= least
-        self.best = Incumbent(cost, order, source, proved)
-        self._search.on_improvement(self.best)
+        self._best = Incumbent(cost, order, source, proved)
+        self._search.on_improvement(self._best)
 
-    def counted(self, now: Tried, source: str) -> Tried:
+    def _counted(self, now: _Tried, source: str) -> _Tried:
         """Announce and return what is better; the best known if it does not exist."""
-        best = self.best
+        best = self._best
         if now.cost >= (math.inf if best is None else best.value):
             return now
         try:
-            check_way(self._problem, now.order, int(now.cost))
+            if not self._all_exist:
+                check_way(self._problem, now.order, int(now.cost))
         except ValueError:
             return now if best is None else self._known(best)
         self._announce(int(now.cost), now.order, source)
@@ -181,23 +186,23 @@ class Descent:
             jobs = np.delete(jobs, at)
         way += jobs.tolist()
         order = np.array(way[::-1] if back else way, np.intp)
-        self.counted(Tried(self._cost(order), order), "least bounds")
+        self._counted(_Tried(self._cost(order), order), "least bounds")
 
-    def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[Tried]:
+    def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[_Tried]:
         """Evaluate permutations with a job at each of the first places."""
         self._left -= 1
         orders = np.array([np.insert(rest, at, job) for at in range(last + 1)])
         if isinstance(self._problem, EvaluatesAll):
             with suppress(ValueError):  # some have no cost
                 costs = self._problem.evaluate_all(orders).tolist()
-                yield from map(Tried, costs, orders)
+                yield from map(_Tried, costs, orders)
                 return
         for order in orders:
             if self._late:
                 return
-            yield Tried(self._cost(order), order)
+            yield _Tried(self._cost(order), order)
 
-    def _moved(self, now: Tried, job: int, last: int, source: str) -> Tried:
+    def _moved(self, now: _Tried, job: int, last: int, source: str) -> _Tried:
         """Return the best of what comes of inserting a job, if it is not worse.
 
         ``last``: of the places that it is tried at; one of the best at random.
@@ -207,14 +212,14 @@ class Descent:
         found = list(self._insertions(now.order[now.order != job], job, last))
         self._random.shuffle(found)
         tried = min(found, key=lambda one: one.cost, default=now)
-        return now if tried.cost > now.cost else self.counted(tried, source)
+        return now if tried.cost > now.cost else self._counted(tried, source)
 
-    def _insert_in_order(self, now: Tried) -> None:
+    def _insert_in_order(self, now: _Tried) -> None:
         """Insert one job after the other among those before it."""
         for place, job in enumerate(now.order.tolist()[1:], 1):
             now = self._moved(now, job, place, "neh")
 
-    def _iterate(self, best: Tried) -> None:
+    def _iterate(self, best: _Tried) -> None:
         """Insert single jobs until that is in vain, then some that are taken out."""
         n_jobs, now, vain = self._problem.n_jobs, best, 0
         while not self._over:
@@ -229,6 +234,6 @@ class Descent:
                 break
             out = self._random.sample(range(n_jobs), min(REMOVED, n_jobs - 1))
             rest = best.order[~np.isin(best.order, out)]
-            now = Tried(math.inf, np.append(rest, out))
+            now = _Tried(math.inf, np.append(rest, out))
             for job in out:
                 now = self._moved(now, job, n_jobs - 1, "ig")

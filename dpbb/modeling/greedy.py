@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.heuristics import AnyProblem, Descent, Tried, deadline_of
+from dpbb.heuristics import AnyProblem, deadline_of
 from dpbb.kernels import models
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import physical_cores
@@ -275,9 +275,9 @@ def first_incumbent(problem: Model, search: StartSearch) -> Incumbent | None:
 
     Then an iteration is what ``iterate`` does, on each thread.
     """
-    deadline, plain = deadline_of(problem, search), AnyProblem(problem)
+    deadline = deadline_of(problem, search)
     if search.method == Heuristics.NONE or not can_compile(problem):
-        return plain.first_incumbent(search)
+        return AnyProblem(problem).first_incumbent(search)
     own = np.arange(problem.n_jobs)
     first = Incumbent(problem.trivial_ub, own, "own order", False)
     chain, ready = Chain.at(problem, first, search, 0), Event()
@@ -287,14 +287,14 @@ def first_incumbent(problem: Model, search: StartSearch) -> Incumbent | None:
         ready.set()
 
     Thread(target=load, name="dpbb-ig-load", daemon=True).start()
-    start = plain.first_incumbent(
+    start = AnyProblem(problem, all_exist=True).first_incumbent(
         replace(search, should_stop=lambda: search.should_stop() or ready.is_set())
     )
     chain.stop[0] = 1
     if not ready.is_set() or (start is not None and start.proved):
         return start
-    start = _better(Descent(problem, search, start), chain, "neh")
-    if start is None or search.method == "neh":
+    start = _better(problem, search, start, chain, "neh")
+    if search.method == "neh":
         return start
     return run_chains(problem, start, search, deadline)
 
@@ -308,8 +308,7 @@ def run_chains(
     problem: Model, best: Incumbent, search: StartSearch, deadline: float
 ) -> Incumbent:
     """Improve a permutation until the end, and announce what is better."""
-    descent, rounds = Descent(problem, search, best), 0
-    threads = search.threads or physical_cores()
+    threads, rounds = search.threads or physical_cores(), 0
     chains = [Chain.at(problem, best, search, 1 + i) for i in range(threads)]
     with ThreadPoolExecutor(threads, "dpbb-ig") as pool:
         while time.monotonic() < deadline and not search.should_stop():
@@ -323,7 +322,7 @@ def run_chains(
             for one in running:
                 one.result()
             first = min(chains, key=lambda chain: int(chain.values[1]))
-            best = _better(descent, first, "ig") or best
+            best = _better(problem, search, best, first, "ig")
             rounds += 1
             if best.proved or search.iterations is not None:
                 break
@@ -333,7 +332,17 @@ def run_chains(
     return best
 
 
-def _better(descent: Descent, chain: Chain, source: str) -> Incumbent | None:
-    """Return the best permutation, also of a chain; a new one is announced."""
-    descent.counted(Tried(int(chain.values[1]), chain.best[:-1].copy()), source)
-    return descent.best
+def _better(
+    problem: Model, search: StartSearch, best: Incumbent | None, chain: Chain, by: str
+) -> Incumbent:
+    """Return the best permutation, also of a chain; a new one is announced.
+
+    It costs what ``evaluate`` says: no kernel's word is taken.
+    """
+    order = chain.best[:-1].astype(np.intp)
+    cost = problem.evaluate(order)
+    if best is not None and cost >= best.value:
+        return best
+    new = Incumbent(cost, order, by, cost <= chain.target)
+    search.on_improvement(new)
+    return new
