@@ -46,7 +46,10 @@ def counted(problem, name, ub, order=None, cuts=()):
     return counters.decomposed, counters.leaves, counters.closed.tolist(), optima
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=pytest.mark.slow) if k == "tight" else k for k in KINDS],
+)
 def test_counts_are_those_of_the_reference(kind):
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -59,6 +62,7 @@ def test_counts_are_those_of_the_reference(kind):
         assert alone == together
 
 
+@pytest.mark.slow
 def test_a_tight_bound_prunes():
     models = random_models(np.random.default_rng(5), 7)
     ub = best_cost(models["tight"]) + 1
@@ -67,7 +71,9 @@ def test_a_tight_bound_prunes():
     assert counted(models["tight"], "cpu", ub)[0] < counted(plain, "cpu", ub)[0]
 
 
-@pytest.mark.parametrize("n_machines", [1, 9, 17])
+@pytest.mark.parametrize(
+    "n_machines", [pytest.param(one, marks=pytest.mark.slow) for one in (1, 9)] + [17]
+)
 def test_vectors_end_behind_the_last_machine(n_machines):
     """What is there is nobody's, and sizes have code of their own, or one for all."""
     rng = np.random.default_rng(n_machines)
