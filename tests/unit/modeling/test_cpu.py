@@ -48,7 +48,10 @@ def counted(problem, name, ub, order=None, cuts=()):
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(k, marks=pytest.mark.slow) if k == "tight" else k for k in KINDS],
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("completion", "tight")))
+        for kind in KINDS
+    ],
 )
 def test_counts_are_those_of_the_reference(kind):
     for seed in range(4):
