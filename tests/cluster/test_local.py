@@ -34,8 +34,13 @@ from tests.parity.tables import rows
 pytestmark = pytest.mark.cluster
 
 
-@pytest.mark.slow(ci=True)
-@pytest.mark.parametrize(("workers", "threads"), [(1, 4), (4, 1)])
+@pytest.mark.parametrize(
+    ("workers", "threads"),
+    [
+        pytest.param(1, 4, marks=pytest.mark.slow),
+        pytest.param(4, 1, marks=pytest.mark.slow(ci=True)),
+    ],
+)
 def test_golden_table_through_a_local_cluster(workers, threads):
     """Every tree of at most 5 M nodes, through one of the two clusters.
 
