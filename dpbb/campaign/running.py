@@ -353,7 +353,7 @@ class Campaign:
             shutil.rmtree(own, ignore_errors=True)
 
     def _checkpoints(self, label: str) -> Path:
-        return (self.folder.path / CHECKPOINTS / label).absolute()
+        return self.folder.file(CHECKPOINTS, label).absolute()
 
     def _given(self, names: Collection[str] = OPTIONS) -> dict[str, Any]:
         """Return those of some options that are not None."""

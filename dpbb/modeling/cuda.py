@@ -39,6 +39,7 @@ from dpbb.modeling.text import (
     Shape,
     Writer,
     is_last,
+    nested,
     order_of,
     parts_of,
 )
@@ -331,10 +332,7 @@ class TightWriter(CudaWriter):
         return code
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        code = self.as_value(parts[0])
-        for part in parts[1:]:
-            code = f"{name}({code}, {self.as_value(part)})"
-        return code
+        return nested(name, map(self.as_value, parts))
 
     def compare(self, operator: str, left: str, right: str) -> str:
         return f"({left} {operator} {right})"

@@ -27,6 +27,7 @@ from dpbb.modeling.text import (
     Writer,
     body_of,
     is_last,
+    nested,
     order_of,
     parts_of,
     split,
@@ -53,10 +54,7 @@ class ScalarWriter(Writer):
         return f"int64({code})"
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        code = self.as_value(parts[0])
-        for part in parts[1:]:
-            code = f"{name}({code}, {self.as_value(part)})"
-        return code
+        return nested(name, map(self.as_value, parts))
 
     def compare(self, operator: str, left: str, right: str) -> str:
         return f"({left} {operator} {right})"
@@ -182,10 +180,7 @@ class LaneWriter(ScalarWriter):
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
         if code := self.of_indices(name, parts):
             return code
-        code = self.as_value(parts[0])
-        for part in parts[1:]:
-            code = f"{name}imum({code}, {self.as_value(part)})"
-        return code
+        return nested(f"{name}imum", map(self.as_value, parts))
 
     compare = Writer.compare
 

@@ -14,10 +14,10 @@ import copy
 import hashlib
 import inspect
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -840,6 +840,11 @@ class Unsuited(Exception):
     """A form of the code that a text cannot have; says why."""
 
 
+def nested(function: str, codes: Iterable[str]) -> str:
+    """Write calls of a function of two as one of many."""
+    return reduce(lambda code, one: f"{function}({code}, {one})", codes)
+
+
 class Writer:
     """Writes a function in another language; what differs is in its subclasses.
 
@@ -875,10 +880,7 @@ class Writer:
         """Write ``min`` or ``max`` of indices alone, which is one; else None."""
         if VALUE in map(self.kind, parts):
             return None
-        code = self._as_index(parts[0])
-        for part in parts[1:]:
-            code = f"{name}({code}, {self._as_index(part)})"
-        return code
+        return nested(name, map(self._as_index, parts))
 
     def _as_index(self, node: ast.expr) -> str:
         code = self.expression(node)

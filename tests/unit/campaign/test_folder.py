@@ -67,13 +67,15 @@ def test_nothing_is_written_through_a_link(tmp_path):
     theirs = tmp_path / "theirs"
     theirs.write_text("mine")
     folder = CampaignFolder(tmp_path / "folder")
-    for name in ("records/a.json", "records/a.new", "certificates/a.json.gz"):
+    files = "records/a.json", "records/a.new", "certificates/a.json.gz", "checkpoints/a"
+    for name in files:
         part, _, file = name.partition("/")
         link = folder.file(part, file)
         link.symlink_to(theirs)
     (folder.path / "records" / f"{folder.label(RECORD)}.new").symlink_to(theirs)
     folder.save(RECORD)
-    assert not folder.file("certificates", "a.json.gz").is_symlink()
+    for name in files:
+        assert not folder.file(*name.split("/")).is_symlink()
     assert theirs.read_text() == "mine"
 
 
