@@ -40,7 +40,9 @@ from dpbb.modeling.lanes import (
     rounded,
 )
 from dpbb.modeling.model import Model, text_of
-from dpbb.modeling.text import FUNCTIONS, Field, ModelError, Shape, Unsuited
+from dpbb.modeling.shape import Field, Shape
+from dpbb.modeling.text import FUNCTIONS, ModelError
+from dpbb.modeling.writer import Unsuited
 
 BITS = 16
 """Jobs of a lane of a node's set."""

@@ -31,18 +31,9 @@ from dpbb.modeling import cpu, generated
 from dpbb.modeling.cpu import ordered_tables
 from dpbb.modeling.lanes import flat_index, of_node_alone, without
 from dpbb.modeling.model import Model
-from dpbb.modeling.text import (
-    FUNCTIONS,
-    INDEX,
-    VALUE,
-    Field,
-    Shape,
-    Writer,
-    is_last,
-    nested,
-    order_of,
-    parts_of,
-)
+from dpbb.modeling.shape import Field, Shape
+from dpbb.modeling.text import FUNCTIONS, is_last, order_of, parts_of
+from dpbb.modeling.writer import INDEX, VALUE, Writer, nested
 
 MAX_JOBS = 800
 """What the kernels are made for, see ``dpbb.flowshop.models.lb1_cuda``."""

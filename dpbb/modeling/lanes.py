@@ -18,20 +18,9 @@ from typing import Any
 import numpy as np
 
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES
-from dpbb.modeling.text import (
-    INDEX,
-    VALUE,
-    Field,
-    Shape,
-    Unsuited,
-    Writer,
-    body_of,
-    is_last,
-    nested,
-    order_of,
-    parts_of,
-    split,
-)
+from dpbb.modeling.shape import Field, Shape
+from dpbb.modeling.text import body_of, is_last, order_of, parts_of, split
+from dpbb.modeling.writer import INDEX, VALUE, Unsuited, Writer, nested
 
 
 def rounded(lanes: int) -> int:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.heuristics import METHODS
-from dpbb.modeling.text import Field, ModelError, Shape, Text, shape_of
+from dpbb.modeling.shape import Field, Shape, shape_of
+from dpbb.modeling.text import ModelError, Text
 from dpbb.problem import NO_CHILD, Incumbent, StartSearch
 
 Values = dict[str, Any]
