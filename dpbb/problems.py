@@ -56,7 +56,6 @@ class Modeled(Protocol):
 FAMILIES: dict[str, str | Family] = {
     "flowshop-makespan": "dpbb.flowshop.family:FAMILY",
     "flow-shop": "dpbb.flowshop.shop:FAMILY",
-    "flowshop-blocking-makespan": "dpbb.flowshop.blocking:FAMILY",
 }
 """Family of every kind, or its path."""
 

@@ -161,8 +161,8 @@ def random_models(rng, n_jobs=6):
         "setups": Setups(
             rng.integers(0, 15, (n_jobs, 3)), rng.integers(2, 9, (n_jobs, n_jobs, 3))
         ),
-        "blocking": dpbb.BlockingFlowShop(shop),
-        "matching": dpbb.BlockingFlowShop(shop).with_bound("matching"),
+        "blocking": dpbb.FlowShop(shop, blocking=True),
+        "matching": dpbb.FlowShop(shop, blocking=True).with_bound("matching"),
         "makespan": FlowShopProblem(shop).as_text,
         "tight": TightCompletion(rng.integers(1, 15, (n_jobs, 3))),
     }

@@ -21,10 +21,10 @@ from dpbb.bench.common import (
 from dpbb.engines.base import Device
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable
-from dpbb.flowshop.blocking import BlockingFlowShop
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.shop import FlowShop
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, Tuning
 from dpbb.problem import Problem, bound_of
@@ -121,7 +121,7 @@ def _measured(
                 ub,
                 device,
                 runs,
-                known if bound in (LB1, BlockingFlowShop.bound) else None,
+                known if bound in (LB1, FlowShop.bound) else None,
                 bound=bound,
                 balance=str(balance),
                 explorers=int(last["n_warps"]) * lanes,
@@ -137,5 +137,5 @@ def _problem(tree: str, args: argparse.Namespace) -> Problem[Any]:
     else:
         shop = read_instance(name, data_dir=args.data)
     if tree.startswith("blocking"):
-        return BlockingFlowShop(shop)
+        return FlowShop(shop, blocking=True)
     return FlowShopProblem(shop, args.bound)

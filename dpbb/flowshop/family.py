@@ -37,15 +37,12 @@ def read_problem(
     if isinstance(source, Problem):
         return source
     instance = read_instance(source, **how)
-    if (objective or "makespan") != "makespan" or "release" in instance.dates:
-        from dpbb.flowshop.shop import FlowShop
-
-        return FlowShop(instance, objective=objective or "makespan", blocking=blocking)
-    if not blocking:
+    objective = objective or "makespan"
+    if objective == "makespan" and not blocking and "release" not in instance.dates:
         return FlowShopProblem(instance)
-    from dpbb.flowshop.blocking import BlockingFlowShop  # not needed at every prompt
+    from dpbb.flowshop.shop import FlowShop  # not needed at every prompt
 
-    return BlockingFlowShop(instance)
+    return FlowShop(instance, objective=objective, blocking=blocking)
 
 
 FAMILY = Family(

@@ -17,7 +17,10 @@ Of the latest job partial schedules grow at both ends: release dates are a first
 that all jobs pass at once, what is left of the largest due date a last one. A path may
 end (begin) inside a prefix (suffix), which a side keeps as ``done``.
 
-Without buffers ``ends`` are departures (``dpbb.flowshop.blocking``); all bounds hold.
+Without buffers a finished job stays on its machine until the next one is free. ``ends``
+are departures then: d_k = max(d_{k-1} + p_k, x_{k+1}) after a job whose departures are
+x_k, as in Ronconi, Annals of Operations Research 138, 2005. The mirror image has the
+same form, and all bounds hold.
 """
 
 from __future__ import annotations
@@ -31,8 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import refuse, shown
-from dpbb.flowshop.blocking import pass_machines
+from dpbb.errors import OptionError, refuse, shown
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import append_job, heads, longest_makespan, tails
@@ -129,9 +131,10 @@ class FlowShop(Model):
         self.due = instance.dates.get("due", none)
         self.weights = instance.dates.get("weight", none + 1)
         # switches
-        self.released = int("release" in instance.dates)
         self.blocking = int(blocking)
         self.latest, self.never_negative = int(kind.latest), kind.latest
+        due_is_release = kind.dated and kind.latest  # of the mirror image
+        self.released = int("release" in instance.dates or due_is_release)
         self.weighted, self.counted = int(kind.weighted), int(kind.counted)
         self.matched = int(kind.dated and not kind.latest)
         self.summed = int(not kind.dated and not kind.latest)
@@ -152,18 +155,20 @@ class FlowShop(Model):
         reach += int(self.release.max())
         self.never = np.array([reach + int(self.due.max()) + 1])
         self.trivial_ub = int(self._sums(np.full((1, n_jobs), reach))[0]) + 1
-        if self.largest(0) >= MOST_COST:
+        if (most := 2 * int(self.trivial_ub + self.never[0])) >= MOST_COST:
             refuse(
                 instance.name,
                 f"dates and weights with sums below {MOST_COST:,} (a coarser unit)",
-                f"{objective} that may reach {self.largest(0):,}",
+                f"{objective} that may reach {most:,}",
             )
         size = n_jobs * n_machines
         fields: dict[str, int | None] = {"ends": n_machines, "cost": None}
         if self.latest:
             self.sides = "front", "back"
-            fields = {"ends": n_machines, "done": None}
+            fields = {"ends": n_machines}
             self.sums = {"remain": "times"}  # type: ignore[misc]
+        if self.latest and self.released:
+            fields["done"] = None
         if self.ordered:
             fields["smith"] = n_machines
             self.sums = {"heavy": "weights", "after": "later"}  # type: ignore[misc]
@@ -247,44 +252,55 @@ class FlowShop(Model):
 
     def take(self, node: Any, job: int) -> None:
         """Pass the machines, and leave the sorted lists of what is left."""
-        end = self.release[job] if self.released or self.latest else 0
-        for k in range(self.n_machines):
-            end = max(end, node.ends[k]) + self.times[job][k]
-            if self.blocking and k < self.n_machines - 1:
-                end = max(end, node.ends[k + 1])
-            node.ends[k] = end
-            if self.ordered:
-                node.smith[k] -= self.pair(job, job, k)
-                for other in node.left:
-                    node.smith[k] -= self.pair(job, other, k)
-            if self.matched:
-                for i in range(self.n_jobs - 1):
-                    node.short[k * self.n_jobs + i] = self.without(
-                        self.times[job][k],
-                        node.short[k * self.n_jobs + i],
-                        node.short[k * self.n_jobs + i + 1],
-                    )
-                    node.early[k * self.n_jobs + i] = self.without(
-                        self.early[job][k],
-                        node.early[k * self.n_jobs + i],
-                        node.early[k * self.n_jobs + i + 1],
-                    )
-                node.short[k * self.n_jobs + self.n_jobs - 1] = 0
-                node.early[k * self.n_jobs + self.n_jobs - 1] = self.never[0]
+        last = self.n_machines - 1
+        end = self.release[job] if self.released else 0
+        if self.blocking:
+            end = max(end, node.ends[0])
+            for k in range(self.n_machines - 1):
+                end = max(end + self.times[job][k], node.ends[k + 1])
+                node.ends[k] = end
+            end += self.times[job][last]
+            node.ends[last] = end
+        else:
+            for k in range(self.n_machines):
+                end = max(end, node.ends[k]) + self.times[job][k]
+                node.ends[k] = end
+        if self.ordered or self.matched:
+            for k in range(self.n_machines):
+                if self.ordered:
+                    node.smith[k] -= self.pair(job, job, k)
+                    for other in node.left:
+                        node.smith[k] -= self.pair(job, other, k)
+                if self.matched:
+                    for i in range(self.n_jobs - 1):
+                        node.short[k * self.n_jobs + i] = self.without(
+                            self.times[job][k],
+                            node.short[k * self.n_jobs + i],
+                            node.short[k * self.n_jobs + i + 1],
+                        )
+                        node.early[k * self.n_jobs + i] = self.without(
+                            self.early[job][k],
+                            node.early[k * self.n_jobs + i],
+                            node.early[k * self.n_jobs + i + 1],
+                        )
+                    node.short[k * self.n_jobs + self.n_jobs - 1] = 0
+                    node.early[k * self.n_jobs + self.n_jobs - 1] = self.never[0]
         if self.counted and self.weighted:
             for i in range(self.n_jobs - 1):
                 node.light[i] = self.without(
                     self.weights[job], node.light[i], node.light[i + 1]
                 )
             node.light[self.n_jobs - 1] = 0
-        if self.latest:
-            node.done = max(node.done, end + self.delivery[job])
-        else:
+        if not self.latest:
             node.cost += self.cost(job, end)
+        if self.latest and self.released:
+            node.done = max(node.done, end + self.delivery[job])
 
     def node_bound(self, node: Any) -> int:
         """Cost so far, and the largest that one machine says of the jobs left."""
-        most = max(node.done, node.other.done, self.base[0]) if self.latest else 0
+        most = 0
+        if self.latest and self.released:
+            most = max(node.done, node.other.done, self.base[0])
         for k in range(self.n_machines):
             rest = 0
             if self.latest:
@@ -319,19 +335,29 @@ class FlowShop(Model):
                     for i in range(self.n_jobs):
                         rest += node.light[i] if i < late else 0
             most = max(most, rest)
-        return most - self.base[0] if self.latest else node.cost + most
+        if self.latest and self.released:
+            most -= self.base[0]
+        if not self.latest:
+            most += node.cost
+        return most
 
     def child_bound(self, node: Any, job: int) -> int:
         """``node_bound`` of a child: the lists are read without its job."""
-        most = max(node.done, node.other.done) if self.latest else 0
-        end = self.release[job] if self.released or self.latest else 0
+        most = 0
+        if self.latest and self.released:
+            most = max(node.done, node.other.done)
+        end = self.release[job] if self.released else 0
+        if self.blocking:
+            end = max(end, node.ends[0])
         for k in range(self.n_machines):
-            begin = max(end, node.ends[k])
-            end = begin + self.times[job][k]
             if self.blocking:
+                end += self.times[job][k]
                 if k < self.n_machines - 1:
                     end = max(end, node.ends[k + 1])
                 begin = end - self.times[job][k]
+            else:
+                begin = max(end, node.ends[k])
+                end = begin + self.times[job][k]
             if self.latest:
                 after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
                 most = max(most, begin + after)
@@ -385,18 +411,27 @@ class FlowShop(Model):
                         rest += light if i < late else 0
             if not self.latest:
                 most = max(most, rest)
-        if self.latest:
+        if self.latest and self.released:
             most = max(most, end + self.delivery[job], self.base[0]) - self.base[0]
-        else:
+        if not self.latest:
             most += node.cost + self.cost(job, end)
         return most
 
     def largest(self, ub: int) -> int:
-        """Return what no value passes, whatever ``ub``: bounds are costs of a schedule.
+        """Return what no value passes, see Notes.
 
-        A child's may have a job twice on the way.
+        Notes
+        -----
+        The latest job: on every machine its end, the times left and the other side are
+        together below ``ub`` at a decomposed node. So a job of the child leaves no
+        later than ``ub`` and its own time, and less than ``ub`` follows. Of sums any
+        bound is the cost of some schedule, in which a child's job may be twice.
         """
-        return 2 * (0 if self.latest else self.trivial_ub) + 2 * int(self.never[0])
+        if not self.latest:
+            return 2 * int(self.trivial_ub + self.never[0])
+        parent = max(ub, self.root_bound + 1) + int(self.base[0])
+        own = self.times.sum(axis=1) + self.delivery
+        return 2 * parent + int(own.max())
 
     # -- what is told of it ------------------------------------------------------------
 
@@ -414,10 +449,15 @@ class FlowShop(Model):
         front = np.zeros((len(permutations), self.n_machines), np.int64)
         for jobs in permutations.T:
             front[:, 0] = np.maximum(front[:, 0], self.release[jobs])
+            times = self.times[jobs]
             if self.blocking:
-                pass_machines(front, self.times[jobs])
+                leave = front[:, 0]
+                for k in range(self.n_machines - 1):
+                    leave = np.maximum(leave + times[:, k], front[:, k + 1])
+                    front[:, k] = leave
+                front[:, -1] = leave + times[:, -1]
             else:
-                front = append_job(front, self.times[jobs])
+                front = append_job(front, times)
             ends[rows, jobs] = front
         return ends
 
@@ -453,8 +493,27 @@ class FlowShop(Model):
 
     def with_names(self, names: Names) -> FlowShop:
         """Return the same problem with other names."""
-        instance = replace(self.instance, names=names)
-        return FlowShop(instance, objective=self.said, blocking=bool(self.blocking))
+        return self._with(replace(self.instance, names=names), type(self))
+
+    def with_bound(self, bound: str) -> FlowShop:
+        """Return the same problem with another bound, ``"model"`` or ``"matching"``.
+
+        OptionError: there is no such bound, or not of this problem.
+        """
+        from dpbb.flowshop.matching import MatchingFlowShop
+
+        kinds = {kind.bound: kind for kind in (FlowShop, MatchingFlowShop)}
+        if bound not in kinds:
+            raise OptionError(f"bound: expected model or matching, got {shown(bound)}")
+        return self._with(self.instance, kinds[bound])
+
+    def _with(self, instance: FlowShopInstance, kind: type[FlowShop]) -> FlowShop:
+        return kind(instance, objective=self.said, blocking=bool(self.blocking))
+
+    @cached_property
+    def root_bound(self) -> int:
+        """Bound of the empty partial schedule."""
+        return self.bound_of(self.root_state())
 
     @cached_property
     def digest(self) -> str:
@@ -471,19 +530,21 @@ class FlowShop(Model):
         return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
     def facts(self) -> dict[str, int | float | str]:
-        """Ranges of times, dates and weights."""
+        """Ranges of times, dates and weights, and the bound of the root itself."""
         values = {"time": self.times, **self.instance.dates}
-        return {"objective": self.said} | {
+        ranges = {
             f"{which}_{name}": int(getattr(value, how)())
             for name, value in values.items()
             for which, how in (("least", "min"), ("largest", "max"))
         }
+        return {"objective": self.said, **ranges, "root_bound": self.root_bound}
 
     def encode(self) -> dict[str, Any]:
-        """Name, times, dates, weights and objective, as JSON."""
+        """Name, times, dates, weights, objective and a dearer bound, as JSON."""
         dates = {name: value.tolist() for name, value in self.instance.dates.items()}
         named: dict[str, Any] = {"name": self.instance.name, "objective": self.said}
         named |= {"blocking": True} if self.blocking else {}
+        named |= {"bound": self.bound} if self.bound != Model.bound else {}
         return {**named, "times": self.times.tolist(), "dates": dates}
 
 
@@ -491,7 +552,8 @@ def decode(data: Mapping[str, Any]) -> FlowShop:
     """Return an encoded problem; InstanceError if it is none."""
     instance = FlowShopInstance(data["name"], data["times"], dates=data["dates"])
     blocking = data.get("blocking", False)
-    return FlowShop(instance, objective=data["objective"], blocking=blocking)
+    problem = FlowShop(instance, objective=data["objective"], blocking=blocking)
+    return problem.with_bound(data.get("bound", Model.bound))
 
 
 FAMILY = Family(decode)

@@ -20,7 +20,7 @@ OPTIONS = {
 
 def test_a_shop_without_buffers_goes_on_from_its_checkpoint(tmp_path):
     times = np.random.default_rng(11).integers(1, 50, (12, 10))
-    problem = dpbb.BlockingFlowShop(dpbb.FlowShopInstance("shop", times))
+    problem = dpbb.FlowShop(times, blocking=True)
     best = dpbb.solve(problem, **OPTIONS).makespan
     proof, folder = tmp_path / "proof.json.gz", tmp_path / "run"
     whole = dpbb.solve(problem, cutoff=best, certificate=proof, **OPTIONS)

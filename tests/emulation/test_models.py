@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import dpbb
 from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
 from tests.models import KINDS, random_models
@@ -23,7 +24,7 @@ def test_counts_are_those_of_the_reference(gpu, kind):
 
 def test_values_of_more_than_16_bits_take_32(gpu):
     problem = random_models(np.random.default_rng(0))["blocking"]
-    wide = type(problem)(type(problem.instance)("large", problem.times * 3000))
+    wide = dpbb.FlowShop(problem.times * 3000, blocking=True)
     ub = best_cost(wide) + 1
     found = gpu.explore(wide, tree_of(wide, SolveOptions(), ub), ub, all_optima=True)
     expected = counted(wide, "reference", ub)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpbb
+from dpbb.flowshop.matching import MatchingFlowShop
 from dpbb.testing import LawError, check_model
 from tests import models
 from tests.models import random_models
@@ -61,21 +62,20 @@ MUTATIONS = {
         ("total += time", "total += time + 1"),
         ("if step * ahead <= 0:", "if step * ahead >= 0:"),
         ("high = max(front, back)", "high = front + back"),
-        ("back -= node.other.free[self.n_machines - 2 - k]", "back -= 0"),
-        ("bound = max(bound, total + max(high, 0))", "bound = max(bound, total + max(high, 0) + low)"),
+        ("back -= node.other.ends[self.n_machines - 2 - k]", "back -= 0"),
+        ("total += max(high, 0)", "total += max(high, 0) + low"),
     ],
     "blocking": [
-        ("bound = max(bound, node.free[k] + after)", "bound = max(bound, node.free[k] + after + 1)"),
-        ("bound = max(bound, before + after)", "bound = max(bound, leave + after)"),
-        ("node.free[last] = leave + self.times[job][last]", "node.free[last] = leave"),
-        ("node.other.free[self.n_machines - 1 - k]\n            bound = max(bound, node",
-         "node.other.free[k]\n            bound = max(bound, node"),
-        ("leave - self.times[job][k]", "enter"),
-        ("shop.times[:, ::-1]", "shop.times"),
-        ("return 2 * parent + int(self.times.sum(axis=1).max())", "return ub // 2"),
-        ("node.free[k + 1])\n            node", "node.free[k])\n            node"),
-        ("node.free[0] = leave", "node.free[0] = leave"),
-        ("leave = node.free[0]\n", "leave = node.free[0] - 3\n"),
+        ("rest = node.ends[k] + after", "rest = node.ends[k] + after + 1"),
+        ("most = max(most, begin + after)", "most = max(most, end + after)"),
+        ("node.ends[last] = end", "node.ends[last] = end + 1"),
+        ("node.other.ends[self.n_machines - 1 - k]\n                rest",
+         "node.other.ends[k]\n                rest"),
+        ("begin = end - self.times[job][k]", "begin = end"),
+        ("self.times[:, ::-1]", "self.times"),
+        ("return 2 * parent + int(own.max())", "return ub // 2"),
+        ("node.ends[k + 1])\n                node", "node.ends[k])\n                node"),
+        ("end = max(end, node.ends[0])\n            for", "end = max(end, node.ends[0]) - 3\n            for"),
     ],
 }  # fmt: skip
 
@@ -84,8 +84,8 @@ SOURCES = {
     "tardiness": (models.EXAMPLE, "WeightedTardiness"),
     "completion": (models.__file__, "TotalCompletion"),
     "tight": (models.__file__, "TightCompletion"),
-    "blocking": (inspect.getsourcefile(dpbb.BlockingFlowShop), "BlockingFlowShop"),
-    "matching": (inspect.getsourcefile(dpbb.BlockingFlowShop), "MatchingFlowShop"),
+    "blocking": (inspect.getsourcefile(dpbb.FlowShop), "FlowShop"),
+    "matching": (inspect.getsourcefile(MatchingFlowShop), "MatchingFlowShop"),
 }
 """File and class of each kind of model."""
 

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 import dpbb
+from dpbb.cli.plot import read_schedule
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.shop import OBJECTIVES, FlowShop
+from dpbb.plotting import gantt
 from dpbb.problem import kinds_of
 from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
@@ -246,6 +248,20 @@ def test_a_half_filled_column_is_refused_with_the_cell(text, said, tmp_path):
     path.write_text(text)
     with pytest.raises(dpbb.InstanceError, match=said):
         read_problem(path, objective="weighted-tardiness")
+
+
+def test_when_jobs_leave_is_in_every_form_of_a_schedule():
+    problem = dpbb.FlowShop([[1, 9], [2, 3]], blocking=True)
+    result = dpbb.solve(problem, workers=0, verbosity="quiet")
+    schedule = result.schedule()
+    job = result.permutation[1]
+    assert schedule.leave[job, 0] > schedule.end[job, 0]
+    text = "\n".join(",".join(map(str, row)) for row in schedule.rows())
+    read = read_schedule(f"{','.join(schedule.columns)}\n{text}", "schedule.csv")
+    again = dpbb.Result.from_json(result.to_json()).schedule()
+    assert (schedule.leave == [read.leave, again.leave]).all()
+    colors = np.concatenate([bars.get_facecolor() for bars in gantt(read).collections])
+    assert (colors[:, 3] < 1).sum() == 1
 
 
 def test_late_jobs_are_matched_not_compared_in_order():

@@ -83,7 +83,7 @@ def test_vectors_end_behind_the_last_machine(n_machines):
     for n_jobs in (5, 6):
         times = rng.integers(0, 30, (n_jobs, n_machines))
         shop = dpbb.FlowShopInstance("shop", times)
-        problems = [dpbb.BlockingFlowShop(shop), FlowShopProblem(shop).as_text]
+        problems = [dpbb.FlowShop(shop, blocking=True), FlowShopProblem(shop).as_text]
         assert cpu.model_of(problems[1]) is cpu.model_of(FlowShopProblem(shop))
         for problem in problems:
             ub = best_cost(problem) + 1
@@ -169,7 +169,7 @@ def test_values_of_more_than_32_bits_are_for_the_reference_engine():
 def test_values_of_more_than_16_bits_take_32():
     problem = random_models(np.random.default_rng(0))["blocking"]
     assert cpu.narrowest_dtype(problem, 1000) is np.int16
-    wide = type(problem)(type(problem.instance)("large", problem.times * 3000))
+    wide = dpbb.FlowShop(problem.times * 3000, blocking=True)
     assert cpu.narrowest_dtype(wide, wide.trivial_ub) is np.int32
     ub = best_cost(wide) + 1
     assert counted(wide, "reference", ub) == counted(wide, "cpu", ub)
