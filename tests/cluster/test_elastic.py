@@ -29,18 +29,6 @@ def busy(worker):
 
 
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
-async def test_worker_that_closes_gives_back_its_last_state(c, s, a, b):
-    """What it closed since its last full report is not explored again."""
-    instance, ub, *golden = LARGE
-    run = await submit(c, spec_of(instance, ub))
-    await until(lambda: busy(a) and busy(b))
-    await b.close()
-    outcome = await run.result()
-    assert counts(outcome) == tuple(golden)
-    await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_retired_worker_drains_first(c, s, a, b):
     """Its unit comes back by a last report: nothing is lost with the worker."""
     instance, ub, *golden = LARGE

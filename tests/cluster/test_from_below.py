@@ -69,7 +69,7 @@ def test_every_step_is_proved_and_the_last_is_the_optimum(
     assert f"nothing is below {optimum:,} was" in result.summary()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_small_shops_end_at_the_optimum_of_all_permutations(client, seed):
     times = np.random.default_rng(seed).integers(1, 30, (7, 4))
     problem = FlowShopProblem(read_instance(times))

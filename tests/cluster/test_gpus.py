@@ -11,7 +11,7 @@ import dpbb
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.book import Book
-from dpbb.errors import ClusterError, OptionError
+from dpbb.errors import ClusterError
 from dpbb.result import Termination
 from tests.cluster.support import (
     HUGE,
@@ -129,39 +129,6 @@ def test_a_run_that_every_gpu_refuses_ends_with_the_reason(host):
     assert "no seat is left to explore on, tcp://" in text
     assert text.endswith("/cuda0 says: GPU-small is too small")
     assert "Traceback" not in text
-
-
-def test_more_workers_than_gpus_is_an_error(host):
-    """Two processes on one device would only disturb each other."""
-    host(*TWO)
-    with (
-        pytest.raises(OptionError, match="workers: expected at most 2, one for each"),
-        embedded_cluster(engine="gpu", workers=3),
-    ):
-        pass
-
-
-def test_workers_of_a_host_that_see_the_same_gpus_share_them(host):
-    """As Nannies without CUDA_VISIBLE_DEVICES see them."""
-    host(*TWO)
-    with nannies([{}, {}]) as cluster, Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2)
-        with submit(client, spec_of(*HUGE, engine="gpu")) as run:
-            wait_until(lambda: exploring_seats(run) == 2)
-            assert len({seat.worker for seat in run.snapshot().seats}) == 2
-
-
-def test_nannies_with_a_gpu_each(host):
-    """A cluster that is started by others, as dask-cuda would."""
-    host(*TWO)
-    environs = [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in TWO]
-    with (
-        nannies(environs) as cluster,
-        Client(cluster, set_as_default=False) as client,
-        submit(client, spec_of(*LARGE[:2], engine="auto")) as run,
-    ):
-        assert counts(run.result()) == LARGE[2:]
-        assert all("/cuda" in seat for seat in run.outcome().seats)
 
 
 def test_cores_and_gpus_on_one_run(host, monkeypatch):

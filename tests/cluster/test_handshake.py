@@ -38,22 +38,6 @@ async def test_scheduler_without_dpbb(c, s, a, monkeypatch):
     assert "dpbb" not in s.plugins
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_scheduler_with_another_version(c, s, a, monkeypatch):
-    """The probe runs there: here its answer is changed on the way."""
-
-    def probe():
-        def other(dask_scheduler=None):
-            found = versions.scheduler_probe()(dask_scheduler)
-            return {**found, "dpbb": "0.0.1"}
-
-        return other
-
-    monkeypatch.setattr(opening, "scheduler_probe", probe)
-    with pytest.raises(ClusterError, match=r"expected dpbb version .* got 0\.0\.1"):
-        await submit(c)
-
-
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_worker_with_another_tree_rule(c, s, a, b, monkeypatch):
     """Two rules number leaves differently: no run is opened."""

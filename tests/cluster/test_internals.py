@@ -83,10 +83,6 @@ def test_keys_and_cancelled_tasks_are_seen(both):
     assert seen == [False, True]
 
 
-def test_the_dashboard_says_where_it_listens(both):
-    assert internals.http_hosts(both[0].scheduler) == ["127.0.0.1"]
-
-
 def test_workers_get_a_plugin(both):
     cluster, _ = both
     (worker,) = cluster.workers.values()

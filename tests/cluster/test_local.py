@@ -15,11 +15,10 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dpbb
-from dpbb.cluster.client import connect as connecting
 from dpbb.cluster.client.connect import connect
 from dpbb.cluster.local import embedded_cluster, nanny
 from dpbb.cluster.local.process import launch
-from dpbb.errors import ClusterError, OptionError
+from dpbb.errors import ClusterError
 from tests.cluster.support import (
     MIDDLE,
     SMALL,
@@ -146,15 +145,6 @@ def test_a_worker_whose_scheduler_died_while_it_started_ends():
         process.wait()
 
 
-def test_embedded_cluster_refuses_bad_numbers():
-    """Before anything is started."""
-    with (
-        pytest.raises(OptionError, match="workers: expected at least 1, got 0"),
-        embedded_cluster(workers=0),
-    ):
-        pass
-
-
 def test_workers_that_cannot_run_fail_the_run(monkeypatch):
     """Rather than let it wait for ever."""
     broken = (sys.executable, "-c", "raise SystemExit(3)")
@@ -168,16 +158,6 @@ def test_workers_that_cannot_run_fail_the_run(monkeypatch):
         pytest.raises(ClusterError, match="ended with code 3"),
     ):
         run.result(30)
-
-
-def test_connect_to_nobody(monkeypatch):
-    """The message says what to do."""
-    monkeypatch.setattr(connecting, "CONNECT_S", 0.5)
-    with (
-        pytest.raises(ClusterError, match="expected a Dask scheduler at tcp://"),
-        connect("tcp://127.0.0.1:9"),
-    ):
-        pass
 
 
 def test_connect_to_somebody_who_never_answers():

@@ -96,33 +96,22 @@ async def test_run_without_workers_starts_with_the_first(c, s):
         await run.close()
 
 
-@pytest.mark.parametrize("stealing", [True, False])
-@pytest.mark.parametrize("nthreads", [1, 4])
-def test_late_worker_gets_work(nthreads, stealing):
+@gen_cluster(client=True, nthreads=[("127.0.0.1", 4)], timeout=60)
+async def test_late_worker_gets_work(c, s, a):
     """Units wait in the coordinator: a worker that joins late gets one at once."""
-
-    @gen_cluster(
-        client=True,
-        nthreads=[("127.0.0.1", nthreads)],
-        timeout=60,
-        config={"distributed.scheduler.work-stealing": stealing},
-    )
-    async def body(c, s, a):
-        run = await submit(c, spec_of(*HUGE))
-        await until(lambda: a.extensions["dpbb"]._links)
-        async with Worker(s.address, nthreads=nthreads) as late:
-            nodes = 0
-            while not nodes:
-                seats = (await run.snapshot()).seats
-                late_ones = [one for one in seats if one.worker == late.address]
-                nodes = sum(one.decomposed for one in late_ones)
-                await asyncio.sleep(0.02)
-            await run.stop()
-            outcome = await run.result()
-            assert any(seat.startswith(late.address) for seat in outcome.seats)
-            await run.close()
-
-    body()
+    run = await submit(c, spec_of(*HUGE))
+    await until(lambda: a.extensions["dpbb"]._links)
+    async with Worker(s.address, nthreads=4) as late:
+        nodes = 0
+        while not nodes:
+            seats = (await run.snapshot()).seats
+            late_ones = [one for one in seats if one.worker == late.address]
+            nodes = sum(one.decomposed for one in late_ones)
+            await asyncio.sleep(0.02)
+        await run.stop()
+        outcome = await run.result()
+        assert any(seat.startswith(late.address) for seat in outcome.seats)
+        await run.close()
 
 
 @gen_cluster(client=True, nthreads=ONE * 4, timeout=100)
@@ -253,22 +242,6 @@ async def test_exception_once_loses_no_work(c, s, a, b):
     assert FlakyFlowShop.failed
     assert outcome.exhausted
     assert outcome.value == best_orders(spec.problem.times)[0]
-    await run.close()
-
-
-@gen_cluster(client=True, nthreads=TWO, timeout=100)
-async def test_all_optima_are_written_to_a_file(c, s, a, b, tmp_path):
-    """Every optimal permutation once, one a line."""
-    spec = tiny_spec(3, 6, 2, all_optima=True)
-    best, orders = best_orders(spec.problem.times)
-    path = tmp_path / "optima.txt"
-    run = await submit(c, spec, optima_file=str(path))
-    outcome = await run.result()
-    assert outcome.value == best
-    assert outcome.n_optima == len(orders)
-    assert outcome.optima is None  # not sent twice
-    lines = [tuple(map(int, line.split())) for line in path.read_text().splitlines()]
-    assert sorted(lines) == sorted(orders)
     await run.close()
 
 

@@ -92,16 +92,3 @@ async def test_watch_is_awaitable_with_an_asynchronous_client(c, s, a):
         await run.watch(seen)
         assert "ta016" in run._repr_html_()  # the last that was seen
     assert len(seen.results) == 2
-
-
-def test_a_run_as_a_value_of_a_cell(client):
-    run = submit(client, spec_of(*HUGE[:2]))
-    page = run._repr_html_()
-    assert "ta056" in page
-    assert f"run {run.run_id}, running" in page
-    assert f"href='{run.dashboard}'" in page
-    run.stop()
-    run.wait()
-    assert f"run {run.run_id}, stopped" in run._repr_html_()
-    run.close()
-    assert f"run {run.run_id}, stopped" in run._repr_html_()  # forgotten, but seen

@@ -61,16 +61,6 @@ def test_solve_without_a_client_has_a_cluster_of_its_own(capsys):
 
 
 @pytest.mark.parametrize(
-    ("style", "shown"), [("plain", "BestBound"), ("json", '"run_id"'), ("none", None)]
-)
-def test_progress_has_a_style(client, capsys, style, shown):
-    result = dpbb.solve("ta001", client=client, progress=style, heuristics="none")
-    assert result.options.progress == style
-    err = capsys.readouterr().err
-    assert err == "" if shown is None else shown in err
-
-
-@pytest.mark.parametrize(
     ("style", "message"),
     [("loud", "progress: expected one of"), ("live", "progress: expected a terminal")],
 )
@@ -228,14 +218,6 @@ def test_a_folder_of_checkpoints_is_looked_at_before_the_heuristics(
     with pytest.raises(TypeError):  # there is no client here
         dpbb.solve(SHOP, checkpoint=tmp_path / "new" / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "other"]
-
-
-def test_a_store_is_not_connected_to_before_the_run(monkeypatch):
-    """Some connect at once, and hang."""
-    monkeypatch.setattr("dpbb.solving.cluster.Cluster.entered", None)
-    monkeypatch.setattr("fsspec.core.url_to_fs", lambda *_, **__: pytest.fail("asked"))
-    with pytest.raises(TypeError):  # there is no client here
-        dpbb.solve(SHOP, checkpoint="memory://somewhere")
 
 
 @pytest.mark.parametrize("option", ["optima_file", "certificate"])

@@ -7,30 +7,9 @@ import pytest
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.problem import (
-    NO_CHILD,
-    bound_of,
-    check_numbers,
-    objective_of,
-    root_bound,
-    sides_of,
-)
+from dpbb.problem import NO_CHILD, check_numbers, root_bound, sides_of
 
 SHOP = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
-
-
-def test_a_problem_says_what_its_cost_is_called():
-    assert objective_of(SHOP) == "makespan"
-    own = SimpleNamespace(name="tsp", objective="length of the tour")
-    assert objective_of(own) == "length of the tour"
-    assert objective_of(SimpleNamespace(name="tsp")) == "cost"
-
-
-def test_a_problem_says_the_name_of_its_bound():
-    assert bound_of(SHOP) == "lb1"
-    assert bound_of(SimpleNamespace(bound="assignment")) == "assignment"
-    assert bound_of(SimpleNamespace()) == "lb1"
-    assert bound_of(SimpleNamespace(bound=min)) == "lb1"  # a method of its own
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The simulation: sizes add up, the real ledger comes to n!, nobody invents time."""
 
-import argparse
-
 import pytest
 
 from dpbb.tree.work_unit import WorkUnit
@@ -84,22 +82,8 @@ def test_simulated_run_ends_with_all_leaves_closed(case):
     assert parts == pytest.approx(case.seats * tally.seconds, rel=0.1)
 
 
-def test_checkpoints_are_taken_on_the_loop():
-    physics = Physics(speed=1e5, load_s=0.01, slice_s=0.1, join_s=0.1)
-    tally = simulate_case(Case(2), costs=COSTS, physics=physics, seconds=40).tally
-    assert tally.events["save"] == int(tally.seconds / 30)
-    assert tally.loop_by["save"] > 0
-
-
 def test_reports_of_the_cost_bench_pass_the_ledger():
     assert len(sample_roots(50, 500)) == 500
     costs = report_costs(500, repeat=2)
     assert costs["full_bytes"] > 1000
     assert costs["gift_s"] > 0
-
-
-def test_nodes_of_a_tree_say_how_long_a_run_would_take():
-    args = argparse.Namespace(seconds=600.0, nodes=None, speed=5e9)
-    assert scale._ideal_s(Case(4), args) == 600.0
-    args.nodes = 1e11
-    assert scale._ideal_s(Case(4), args) == 5.0

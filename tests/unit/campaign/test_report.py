@@ -10,8 +10,6 @@ from dpbb.campaign import report
 from dpbb.campaign.folder import Record
 from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import ONLY_LEAST
-from dpbb.flowshop.best_known import _tables
-from dpbb.flowshop.formats import read_instance
 from dpbb.result import Totals
 
 RATE = h100_rate(50, 20).nodes_per_second
@@ -38,23 +36,6 @@ def test_classes_add_up():
     assert small == ("20x20", 1, 1, 0, 0, 100, 1.0, 0.5, 2.0)
     assert large == ("50x20", 1, 0, 1, 1, 0, 0.5, 0.0, None)
     assert whole == ("all", 2, 1, 1, 1, 100, 1.5, 0.5, 2.0)
-
-
-def test_benchmarks_of_one_size_are_classes_of_their_own():
-    """By their times, whatever they are called."""
-    ta = read_instance("ta021").digest
-    # of VRF instances the table alone has the digests
-    vrf = next(key for key, one in _tables()[0].items() if one.name == "VFR20_20_1")
-    records = [
-        replace(A, digest=digest, instance=name)
-        for name, digest in (("x", vrf), ("mine", "d1"), ("y", ta), ("z", vrf))
-    ]
-    rows = [row[:3] for row in report.classes(records)]
-    assert rows == [
-        *(("20x20", 1, 1), ("ta:20x20", 1, 1), ("vrf:20x20", 2, 2), ("all", 4, 4))
-    ]
-    labels = [line.get_label() for line in report.draw(records).axes[0].lines]
-    assert labels == ["20x20", "ta:20x20", "vrf:20x20"]
 
 
 def test_forms_hold_every_instance():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from types import SimpleNamespace
 from unittest.mock import ANY
 
@@ -16,18 +15,14 @@ from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.report import classes
 from dpbb.campaign.running import Campaign, problems_of
 from dpbb.campaign.sets import KnownSchedule
-from dpbb.coordination.from_below import Below, Step
-from dpbb.coordination.messages import Known, Request
+from dpbb.coordination.messages import Request
 from dpbb.errors import DpbbError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning
 from dpbb.proof.verify import verify
 from dpbb.result import Proof, Result, Status, Termination, Totals
-from tests.cluster.support import wait_until
 
 pytestmark = pytest.mark.cluster
-
-BELOW = Known(below=Below(Step(2, 99)))
 
 
 @pytest.fixture
@@ -136,48 +131,6 @@ def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
     assert record.limit_s == 10.0
 
 
-@pytest.mark.parametrize(
-    ("options", "request_", "said"),
-    [
-        ({}, {}, "strategy incumbent"),
-        (
-            {"bound": "lb1", "gap_limit": 0.1},
-            {},
-            "incumbent; not taken: --gap-limit 0.1",
-        ),
-        (
-            {
-                "bound": "lb2",
-                "strategy": "from-below",
-                "workers": 2,
-                "verbosity": "quiet",
-            },
-            {},
-            "strategy incumbent; not taken: --bound lb2, --strategy from-below",
-        ),
-        ({"strategy": "auto"}, {"known": BELOW}, "strategy from-below"),
-        ({"heuristics": "ig"}, {"options": {"heuristics": "ig"}}, "strategy incumbent"),
-    ],
-)
-def test_a_line_says_with_what_an_instance_goes_on(
-    tmp_path, shops, monkeypatch, options, request_, said
-):
-    saved = saved_after(7.4, **request_)
-    size = SimpleNamespace(nodes=9.0, low=9.0, high=9.0, reasons=())
-    monkeypatch.setattr(running, "estimate", lambda *_, **__: size)
-    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved)
-    monkeypatch.setattr(
-        running.api, "resume", lambda *_, **__: fake_result(9.0, Status.OPTIMAL)
-    )
-    lines = []
-    runs = campaign(tmp_path, lines)
-    runs.options = SolveOptions(**options)
-    runs.run(problems_of(shops[-1:]))
-    (line,) = [line for line in lines if "goes on after" in line]
-    assert line.startswith("shop7          goes on after 7 s with bound lb1, strategy ")
-    assert line.endswith(said)
-
-
 def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     sampled = running.estimate
 
@@ -201,19 +154,6 @@ def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     assert {r.n_jobs: (r.status, r.error) for r in records} == {
         7: ("optimal", ""), 8: ("error", "KeyError: 'seat'"), 9: ("optimal", "")
     }  # fmt: skip
-
-
-def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops):
-    runs = campaign(tmp_path)
-    runs.side_by_side = 0
-    one = shops[-1:]
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(problems_of(one))
-    assert record.status == "estimated"
-    elsewhere = replace(record, checkpoint="/no/where", checkpoint_host="far")
-    runs.folder.save(elsewhere)
-    (record,) = campaign(tmp_path).run(problems_of(one))
-    assert record.status == "error"
-    assert "which lies on far: copy it here" in record.error
 
 
 def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
@@ -249,33 +189,6 @@ def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch
     with pytest.raises(DpbbError, match="cannot be written: Is a directory"):
         campaign(tmp_path).run(problems_of(one))
     assert checkpoint.is_dir()
-
-
-def test_a_record_that_cannot_be_written_ends_the_campaign_at_once(
-    tmp_path, shops, monkeypatch
-):
-    """Not when the last of the others, which may take days, has ended: these stop."""
-    begun = campaign(tmp_path)
-    first, stopped, lines = Event(), Event(), []
-    full = read_problem(shops[0])
-    label = begun.folder.label(begun._estimated(shops[0], full))
-
-    def solve(problem, *, should_stop, **_how):
-        if problem.digest != full.digest:
-            first.set()
-            wait_until(should_stop, 20)
-            stopped.set()
-            return fake_result(9.0)
-        assert first.wait(20)
-        (tmp_path / "campaign" / "records" / f"{label}.new").mkdir()
-        return fake_result(9.0, Status.OPTIMAL)
-
-    monkeypatch.setattr(running.api, "solve", solve)
-    one = campaign(tmp_path, lines, side_by_side=2)
-    with pytest.raises(DpbbError, match="cannot be written: Is a directory"):
-        one.run(problems_of(shops[:2]))
-    assert stopped.is_set()
-    assert any("Is a directory" in line for line in lines)
 
 
 def test_a_checkpoint_that_a_kill_left_beside_a_proof_goes(tmp_path, shops):
@@ -419,20 +332,6 @@ def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
     assert record.options["initial"] == list(order)
     best = replace(record, trajectory=record.trajectory[:1])
     assert best.found_by == "table, best.csv"
-
-
-def test_what_a_run_chose_is_in_its_record(tmp_path, shops, monkeypatch):
-    def solve(_problem, *, options, progress, **_):
-        assert options.strategy == "auto"
-        progress.note("engine cpu: no GPU")
-        progress.note("strategy incumbent: there is time")
-        return replace(fake_result(1.0, Status.OPTIMAL), options=options)
-
-    monkeypatch.setattr(running.api, "solve", solve)
-    runs = campaign(tmp_path)
-    runs.options = runs.options.replace(strategy="auto")
-    (record,) = runs.run(problems_of(shops[-1:]))
-    assert (record.bound, record.strategy) == ("lb1", "incumbent")
 
 
 def test_a_record_that_does_not_hold_is_not_taken_for_a_proof(tmp_path, shops):

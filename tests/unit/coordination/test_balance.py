@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from dpbb.coordination import balance as rules
 from dpbb.coordination.balance import (
     DONATION_ROOTS,
-    HAND_OVER_S,
-    LAG_S,
     LEAST_GIFT,
     PLENTY,
     Balance,
@@ -40,31 +38,6 @@ def balance():
 def idle(balance, number):
     for index in range(number):
         balance.seat_changed(SeatRecord(seat_of(f"idle{index}")))
-
-
-def ten_seconds(balance, late_s):
-    for _ in range(100):
-        balance.note_lag(late_s)
-
-
-def test_late_event_loop_hands_over_less_often(balance):
-    """Within bounds, and more again when it is in time."""
-    before = balance._worth_s
-    balance.note_lag(2 * LAG_S)
-    assert balance._worth_s > before
-    ten_seconds(balance, 2 * LAG_S)
-    assert balance._worth_s == pytest.approx(HAND_OVER_S[1] * (MANY - 16))
-    ten_seconds(balance, 0.0)
-    assert balance._worth_s == pytest.approx(HAND_OVER_S[0] * (MANY - 16))
-
-
-def test_donation_becomes_several_units_while_many_seats_are_idle(balance):
-    """Even one that is hardly worth a hand-over: they share its cost."""
-    roots = WorkUnit.from_paths(6, [(i, j) for i in range(6) for j in range(5)])
-    idle(balance, MANY // 8)
-    assert len(balance.portions(roots, worth_s=0.0)) == 1
-    idle(balance, 2 * MANY)
-    assert len(balance.portions(roots, worth_s=0.0)) == 4
 
 
 # -- gifts ----------------------------------------------------------------------
@@ -121,17 +94,6 @@ def test_nothing_is_wanted_of_who_has_other_orders(reason):
     assert coordinator.gift_wanted(seat) is None
 
 
-def test_slow_seat_is_not_told_as_it_may_have_to_give_all():
-    """Which the answer to its report says."""
-    world = World(spec_of(LARGE), ("a",))
-    for _ in range(3):
-        world.round(n_nodes=5)
-    world.coordinator.add_seat(seat_of("fast3"), world.now)
-    world.assign()
-    assert world.coordinator.nudges() == ["a"]
-    assert world.coordinator.gift_wanted("a") is None
-
-
 # -- a unit that waits for who is idle next ----------------------------------------
 
 
@@ -169,21 +131,6 @@ def test_rich_seat_gives_before_anybody_is_idle(monkeypatch):
     assert world.run().exhausted
 
 
-def test_nobody_gives_to_nobody_early_or_among_many(monkeypatch):
-    world = busy_world(monkeypatch)
-    age(world, 0.1 * rules.SPARE_AGE_S)
-    assert not world.coordinator.nudges()
-    monkeypatch.setattr(rules, "_FEW_LEASES", 1)
-    age(world, 2 * rules.SPARE_AGE_S)
-    assert not world.coordinator.nudges()
-
-
-def test_single_seat_keeps_what_it_has(monkeypatch):
-    world = busy_world(monkeypatch, ("a",))
-    age(world, 2 * rules.SPARE_AGE_S)
-    assert not world.coordinator.nudges()
-
-
 @given(
     st.lists(
         st.tuples(
@@ -208,17 +155,6 @@ def test_donors_come_richest_first(changes):
         assert 2 * truth[lease] >= max(truth.values())  # speeds are told apart by two
         del truth[lease]
     assert donors.pop(2, 200) is None
-
-
-def test_poor_donors_are_not_asked():
-    donors = Donors()
-    donors.put("old", 1, since=0)
-    donors.put("young", 2, since=5)
-    assert donors.pop(3, 10) is None
-    assert donors.pop(2, 10) == "young"
-    assert donors.pop(2, 10) is None
-    donors.put("old", 2, since=0)
-    assert donors.pop(2, 10) == "old"
 
 
 # -- seats of several speeds ----------------------------------------------------

@@ -3,7 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -21,10 +21,8 @@ from dpbb.options import (
     SolveOptions,
     TreeOptions,
 )
-from dpbb.problems import FAMILIES, Family
 from dpbb.tree.work_unit import WorkUnit
 from tests.intervals import unchecked
-from tests.oracle import TinyFlowShop
 from tests.unit.coordination.world import (
     TIMES,
     World,
@@ -37,41 +35,6 @@ from tests.unit.coordination.world import (
 )
 
 SEATS = ("a", "b", "c3")
-
-
-def counts(outcome):
-    return outcome.counters.decomposed, outcome.counters.leaves
-
-
-def test_optima_that_are_in_a_file_alone_are_numbered(monkeypatch):
-    """What was read goes from memory beyond the limit, and stays counted."""
-    problem = tiny()
-    spec = spec_of(problem, all_optima=True)
-    world = World(spec, ("a",))
-    expected = sorted(map(tuple, world.run().optima.permutations.tolist()))
-    monkeypatch.setattr("dpbb.coordination.optima.MAX_OPTIMA_BYTES", 12 * 4)
-    world, value, lines = World(spec, ("a",)), None, []
-    dropped = False
-    while not world.coordinator.finished:
-        for _ in range(3):
-            world.round()
-            world.coordinator.request_save(world.now)
-            found = world.coordinator.optima_after(value, len(lines))
-            if found is not None:
-                assert found.first == (len(lines) if found.value == value else 0)
-                lines = lines[: found.first] + found.permutations.tolist()
-                value = found.value
-        state = world.coordinator.checkpoint(world.now)
-        saved = from_bytes(to_bytes(state), "", problem)
-        assert saved.first_optimum <= len(lines)
-        assert saved.n_optima == saved.first_optimum + len(saved.optima)
-        dropped |= saved.first_optimum > 0
-        if not world.coordinator.finished:
-            world = World(spec, ("b",), saved=saved, now=world.now)
-    assert dropped
-    found = world.coordinator.outcome().optima.after(value, len(lines))
-    lines = lines[: found.first] + found.permutations.tolist()
-    assert sorted(map(tuple, lines)) == expected
 
 
 def flow_shop_state(rounds=12, **changes):
@@ -315,58 +278,6 @@ def test_roots_are_in_order_and_disjoint_however_many_units_there_are(n_units):
     replace(saved, units=units).check()
 
 
-def test_other_problems_are_to_be_given():
-    problem = tiny()
-    world = World(spec_of(problem), SEATS)
-    content = to_bytes(world.coordinator.checkpoint(world.now))
-    with pytest.raises(CheckpointError, match="expected the problem beside"):
-        from_bytes(content)
-    with pytest.raises(CheckpointError, match="it is another instance"):
-        from_bytes(content, problem=tiny(5))
-    assert from_bytes(content, problem=problem).spec.problem is problem
-
-
-@dataclass(frozen=True)
-class OwnShop(TinyFlowShop):
-    """A problem that a checkpoint holds."""
-
-    name: str = field(default="own-shop", init=False)
-
-    def encode(self):
-        return {"rows": self.times}
-
-
-def own_shop(data):
-    return OwnShop(tuple(map(tuple, data["rows"])))
-
-
-def test_a_kind_that_is_known_need_not_be_given(monkeypatch):
-    problem = OwnShop(tiny().times)
-    world = World(spec_of(problem), SEATS)
-    content = to_bytes(world.coordinator.checkpoint(world.now))
-    with pytest.raises(CheckpointError, match=r"got 'own-shop': .*problem=\.\.\.\)"):
-        from_bytes(content)
-    assert from_bytes(content, problem=problem).spec.problem is problem
-    monkeypatch.setitem(FAMILIES, "own-shop", Family(own_shop))
-    assert from_bytes(content).spec.problem == problem
-
-
-def test_a_tighter_bound_and_a_better_schedule_are_used():
-    problem = tiny()
-    best = optimum(problem)
-    world = World(spec_of(problem), SEATS)
-    for _ in range(4):
-        world.round()
-    saved = world.coordinator.checkpoint(world.now)
-    spec = spec_of(problem, upper_bound=best)
-    assert World(spec, SEATS, saved=saved).coordinator.ub == best
-    order = World(spec_of(problem), ("a",)).run().permutation
-    spec = spec_of(problem, permutation=order)
-    world = World(spec, SEATS, saved=saved)
-    assert world.coordinator.value == best
-    assert world.run().lower_bound == best
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_run_goes_on_by_the_rules_that_it_has(version):
     """Trees of equal jobs from before there was a rule for them stay what they are."""
@@ -374,15 +285,6 @@ def test_a_run_goes_on_by_the_rules_that_it_has(version):
     spec = spec_of(problem, TreeOptions(rule_version=version))
     saved = World(spec, SEATS).coordinator.checkpoint(100.0)
     assert from_bytes(to_bytes(saved)).spec.tree == spec.tree
-
-
-def test_all_optima_are_not_looked_for_in_a_tree_without_copies():
-    with pytest.raises(ValueError, match="expected all optima in a tree of rule"):
-        spec_of(
-            FlowShopProblem(FlowShopInstance("equal", [[3, 9], [3, 9]])),
-            TreeOptions(rule_version=2),
-            all_optima=True,
-        )
 
 
 def test_leaves_of_many_jobs_have_more_digits_than_python_writes():

@@ -16,7 +16,7 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError, StaleLeaseError
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
-from tests.oracle import Partial, best_orders, naive_tree
+from tests.oracle import Partial, best_orders
 from tests.unit.coordination.world import (
     World,
     check_books,
@@ -67,13 +67,6 @@ def units_of(world):
 # -- start ----------------------------------------------------------------------
 
 
-def test_single_seat_gets_the_whole_tree():
-    world = World(spec_of(LARGE), seats=["a"])
-    world.assign()
-    world.start("a")
-    assert world.tasks["a"].lease.roots.depths.tolist() == [0]
-
-
 def test_tree_is_not_cut_blindly():
     """Most parts would be pruned at once: the first seat donates instead."""
     world = World(spec_of(LARGE), seats=["a", "b", "c"])
@@ -101,47 +94,7 @@ def test_waiting_roots_are_dealt_out_to_idle_seats():
     check_books(world.coordinator)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-@pytest.mark.parametrize("n_seats", [1, 7])
-def test_tree_smaller_than_the_cluster(n_jobs, n_seats):
-    world = World(spec_of(tiny(n_jobs)), seats=map(str, range(n_seats)))
-    outcome = world.run()
-    assert outcome.value == outcome.lower_bound == optimum(tiny(n_jobs))
-
-
-def test_run_waits_for_its_first_seat():
-    world = World(spec_of(LARGE))
-    world.now += 1e6
-    world.coordinator.tick(world.now)
-    assert world.coordinator.state is RunState.RUNNING
-    world.coordinator.add_seat(seat_of("a"), world.now)
-    assert world.run(n_nodes=50).value == BEST
-
-
 # -- proof ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("all_optima", [False, True])
-@pytest.mark.parametrize("n_seats", [1, 3])
-def test_counts_at_a_fixed_ub_are_those_of_the_tree(n_seats, all_optima):
-    problem = tiny(6, slack=5)
-    best, orders = best_orders(problem.times)
-    spec = spec_of(problem, permutation=min(orders), all_optima=all_optima)
-    outcome = World(spec, seats=map(str, range(n_seats))).run(n_nodes=7)
-    naive = naive_tree(problem, spec.tree, best + all_optima)
-    assert outcome.counters.decomposed == len(naive.decomposed)
-    assert outcome.counters.leaves == len(naive.leaves)
-    assert (outcome.value, outcome.lower_bound) == (best, best)
-    if all_optima:
-        assert {tuple(row) for row in outcome.optima.permutations.tolist()} == orders
-
-
-def test_cutoff_without_a_schedule_below_is_a_proof_without_a_permutation():
-    world = World(spec_of(tiny(5), upper_bound=optimum(tiny(5))), seats=["a", "b"])
-    outcome = world.run()
-    assert outcome.exhausted
-    assert (outcome.value, outcome.permutation) == (None, None)
-    assert outcome.lower_bound == outcome.ub == optimum(tiny(5))
 
 
 def test_start_permutation_above_the_cutoff_is_not_proved_optimal():
@@ -215,13 +168,6 @@ def test_report_after_a_gap_is_an_invariant_error():
     with pytest.raises(InvariantError, match=r"expected report 2 .* got 3"):
         deliver(world.coordinator, message, world.now)
     assert world.coordinator.state is RunState.FAILED
-
-
-def test_full_report_must_be_checked():
-    world = busy_world()
-    report = decode_report(world.tasks["a"].message(full=True))
-    with pytest.raises(ValueError, match="is not checked"):
-        world.coordinator.on_report(report, None, world.now)
 
 
 def test_report_checked_against_an_older_one_is_an_invariant_error():
@@ -365,15 +311,6 @@ def test_stale_lease(how):
         world.coordinator.lease(unit, attempt, seat, world.now)
 
 
-def test_basis_of_a_lease_that_is_gone():
-    world = busy_world()
-    lease = world.tasks["a"].lease.id
-    world.coordinator.remove_seat("a", world.now)
-    with pytest.raises(StaleLeaseError, match=r"lease run/1\.1 is gone"):
-        world.coordinator.basis(lease)
-    assert world.coordinator.admit(lease, 1).kind is OrderKind.DROP
-
-
 def test_silent_seat_loses_its_lease_and_works_again_when_it_is_heard():
     world = busy_world(["a"], lease_timeout_s=10.0)
     world.now += 9.0
@@ -439,20 +376,6 @@ def test_full_report_makes_good_for_losses(monkeypatch):
 # -- donation -------------------------------------------------------------------
 
 
-def test_late_seat_gets_work_by_donation():
-    world = busy_world(["a"])
-    world.coordinator.add_seat(seat_of("b"), world.now)
-    assert world.coordinator.assign("b", world.now) is None
-    assert world.coordinator.nudges() == ["a"]
-    assert world.report("a").kind is OrderKind.DONATE
-    assert world.report("a").kind is OrderKind.CONTINUE
-    world.assign()
-    world.start("b")
-    assert len(world.tasks["b"].lease.roots) > 0
-    assert world.coordinator.snapshot(world.now).donations == 1
-    check_books(world.coordinator)
-
-
 def test_donated_unit_inherits_the_lower_bound():
     problem = tiny(6, slack=3)
     world = World(spec_of(problem), seats=["a"])
@@ -508,35 +431,6 @@ def test_orders_in_the_order_of_their_weight():
     assert coordinator.finished
 
 
-def test_drained_seat_gives_back_and_gets_nothing_until_it_is_added_again():
-    world = busy_world(["a"])
-    world.coordinator.drain_seat("a", world.now)
-    assert world.coordinator.nudges() == ["a"]
-    assert world.report("a").kind is OrderKind.DRAIN
-    assert world.report("a").kind is OrderKind.DROP
-    assert world.coordinator.assign("a", world.now) is None
-    assert world.coordinator.idle_seats() == []
-    assert world.coordinator.snapshot(world.now).requeues == 0  # nothing was lost
-    world.coordinator.add_seat(seat_of("a"), world.now)
-    assert world.run(n_nodes=50).exhausted
-
-
-def test_save_is_done_when_all_leases_of_that_moment_have_reported_in_full():
-    world = busy_world(["a", "b"])
-    token = world.coordinator.request_save(world.now)
-    assert not world.coordinator.save_done(token)
-    assert world.report("a").kind is OrderKind.SAVE
-    assert world.report("a").kind is OrderKind.CONTINUE
-    assert not world.coordinator.save_done(token)
-    world.coordinator.remove_seat("b", world.now)  # its last full report stands
-    assert world.coordinator.save_done(token)
-    assert world.coordinator.save_done(token)
-    empty = world.coordinator.request_save(world.now)
-    assert not world.coordinator.save_done(empty)
-    with pytest.raises(ValueError, match="expected a token"):
-        world.coordinator.save_done(99)
-
-
 def test_a_checkpoint_knows_until_when_all_work_is_in_it():
     world = busy_world(["a", "b"])
     began = world.now
@@ -556,36 +450,7 @@ def test_a_checkpoint_knows_until_when_all_work_is_in_it():
     assert saved.totals.seconds - saved.covered_s == pytest.approx(6, abs=1)
 
 
-def test_only_a_seat_that_is_to_save_is_told_to_report_in_full():
-    world = busy_world(["a", "b"])
-    token = world.coordinator.request_save(world.now)
-    assert world.coordinator.full_wanted("a")
-    world.report("a", full=True)
-    assert not world.coordinator.full_wanted("a")
-    assert world.coordinator.full_wanted("b")
-    assert not world.coordinator.full_wanted("ghost")
-    world.coordinator.request_stop(Termination.STOPPED, world.now)
-    assert not world.coordinator.full_wanted("b")  # it is told to stop
-    assert not world.coordinator.save_done(token)
-
-
 # -- offers ---------------------------------------------------------------------
-
-
-def test_offer_is_evaluated_and_lowers_the_ub_of_the_next_answer():
-    world = busy_world(["a"])
-    assert world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)
-    assert not world.coordinator.offer(max(BEST_ORDERS), "guest", world.now)
-    assert world.report("a").ub == BEST
-    assert world.coordinator.snapshot(world.now).trajectory[-1].source == "guest"
-
-
-@pytest.mark.parametrize("jobs", [[0, 1], [0, 1, 2, 3, 4, 4], range(1, 7), "012345"])
-def test_offer_of_no_permutation_is_refused_and_harmless(jobs):
-    world = busy_world(["a"])
-    with pytest.raises(OptionError, match="permutation: expected"):
-        world.coordinator.offer(jobs, "guest", world.now)
-    assert world.coordinator.state is RunState.RUNNING
 
 
 def test_a_tree_that_is_not_whole_is_exhausted():
@@ -696,21 +561,3 @@ def test_stop_during_the_last_report_is_still_a_proof():
     world.coordinator.request_stop(Termination.STOPPED, world.now)
     world.report("a")
     assert world.coordinator.outcome().termination is Termination.EXHAUSTED
-
-
-def test_a_reader_gets_every_optimum_once_and_the_run_keeps_them():
-    world = World(spec_of(tiny(4), all_optima=True), seats=["a", "b"])
-    taken, value, position = [], None, 0
-    while not world.coordinator.finished:
-        world.round()
-        for _ in range(2):  # an answer that is lost is given again
-            optima = world.coordinator.optima_after(value, position)
-        if optima is not None:
-            taken = [row for row in taken if row[0] == optima.value]
-            taken += [(optima.value, *row) for row in optima.permutations.tolist()]
-            value, position = optima.value, optima.end
-    outcome = world.coordinator.outcome()
-    best, orders = best_orders(tiny(4).times)
-    assert sorted(taken) == sorted((best, *order) for order in orders)
-    assert outcome.n_optima == len(orders) == len(outcome.optima.permutations)
-    assert World(spec_of(tiny(4))).coordinator.optima_after(None, 0) is None

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from dpbb.coordination import from_below
 from dpbb.coordination.from_below import FACTOR, FEW_NODES, Below, Step, next_width
 from dpbb.result import Termination, Totals
 from dpbb.solving.results import result_of, result_without_tree
-from tests.unit.solving.test_plan import ORDER, PROBLEM, TOOK, VALUE, outcome, plan_of
+from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
 
 
 def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
@@ -72,16 +70,6 @@ def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
     assert again.below == plan.below
 
 
-@pytest.mark.parametrize(
-    ("mine", "steps", "together"),
-    [(None, None, None), (50, None, 20), (None, 9, 9), (50, 9, 9), (35, 9, 5)],
-)
-def test_the_node_limit_counts_all_trees(monkeypatch, mine, steps, together):
-    monkeypatch.setattr(Step, "node_limit", steps)
-    plan = below(node_limit=mine)
-    assert at(plan, Step(2, 5), 30).node_limit == together
-
-
 def test_a_tree_without_a_schedule_is_followed_by_another():
     plan = below()
     cutoff = plan.upper_bound
@@ -98,16 +86,6 @@ def test_a_tree_without_a_schedule_is_followed_by_another():
     assert (str(ended.status), ended.lower_bound) == ("feasible", cutoff)
     assert (str(ended.proof), ended.makespan) == ("cutoff_exhausted", VALUE)
     assert (ended.decomposed, ended.bounds) == (result.decomposed, result.bounds)
-
-
-def test_a_schedule_below_the_cutoff_ends_it_when_the_tree_is_exhausted():
-    best = min(PROBLEM.root_bound + 5, VALUE - 1)
-    plan = at(below(), Step(1, best - 1, width=3), 100)
-    over = outcome(value=VALUE, permutation=ORDER, ub=VALUE, lower_bound=VALUE)
-    result = result_of(plan, over, opened=plan.began)
-    assert str(result.status) == "optimal"
-    assert result.decomposed == 100 + TOOK.decomposed
-    assert plan.after(over, result) is None
 
 
 def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dpbb.coordination import optima as module
 from dpbb.coordination.incumbent import (
     Incumbent,
     evaluate_candidate,
@@ -67,19 +66,6 @@ def test_a_candidate_without_a_cost_is_an_invariant_error():
         evaluate_candidates(waiting, [true, none], "seat")
 
 
-def test_a_problem_is_not_asked_for_the_costs_of_nothing():
-    """Most full reports have no optima, and own problems need not know of none."""
-    evaluate_candidates(None, (), "an optimum")
-
-
-def test_one_liar_among_many_is_named():
-    true = Candidate(COST, np.array(ORDER))
-    evaluate_candidates(PROBLEM, [true] * 3, "a seat")
-    liar = Candidate(COST - 1, np.array(ORDER))
-    with pytest.raises(InvariantError, match=f"but {COST - 1} was claimed"):
-        evaluate_candidates(PROBLEM, [true, liar, true], "a seat")
-
-
 def test_improvement_lowers_the_ub_and_drops_the_old_optima():
     incumbent = Incumbent(4, cutoff=100, all_optima=True)
     incumbent.improve(50, np.arange(4), "a", 1.0)
@@ -100,23 +86,3 @@ def test_optima_above_the_cutoff_are_none():
     incumbent.improve(50, np.arange(4), "a", 1.0)
     incumbent.collect([Candidate(50, np.arange(4))])
     assert incumbent.n_optima == 0
-
-
-def test_optima_beyond_the_cap_are_counted(monkeypatch):
-    monkeypatch.setattr(module, "MAX_OPTIMA_BYTES", 3 * 2 * 4)
-    incumbent = Incumbent(4, cutoff=100, all_optima=True)
-    assert incumbent.optima() is None
-    incumbent.improve(50, np.arange(4), "a", 1.0)
-    found = [Candidate(50, np.roll(np.arange(4), k)) for k in range(4)]
-    incumbent.collect(found[:2])
-    incumbent.collect(found[2:])
-    optima = incumbent.optima()
-    assert (optima.value, incumbent.n_optima) == (50, 4)
-    assert optima.permutations.dtype == np.uint16
-    assert optima.permutations.tolist() == [f.permutation.tolist() for f in found[:3]]
-    incumbent.optima_after(51, 3)  # of another cost
-    incumbent.optima_after(50, 2)  # in a file: there is room again
-    incumbent.collect(found[:1])
-    held = [f.permutation.tolist() for f in (found[2], found[0])]
-    assert incumbent.optima().permutations.tolist() == held
-    assert (incumbent.optima().first, incumbent.n_optima) == (2, 5)

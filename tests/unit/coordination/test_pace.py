@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpbb.coordination.pace import ASKED_TIMES, Pace
-from tests.unit.coordination.world import World, spec_of, tiny
+from dpbb.coordination.pace import Pace
+from tests.unit.coordination.world import spec_of, tiny
 
 
 def pace_of(**options):
@@ -27,20 +27,3 @@ def test_reports_of_many_seats_stay_below_the_rates():
 def test_seats_report_before_their_leases_expire():
     pace = pace_of(max_reports=1.0, lease_timeout_s=60.0)
     assert pace.report_s(100_000) * 1.5 < 60 / 2  # an interval is jittered by half
-
-
-def test_seats_that_are_asked_report_seldom_by_themselves():
-    options = {"checkpoint_interval_s": 7.0, "checkpoint": "/somewhere"}
-    assert pace_of(**options).full_s(1) == 7.0 * ASKED_TIMES
-
-
-def test_answers_carry_the_intervals():
-    spec = spec_of(tiny(), report_interval_s=1.0, max_reports=0.1, max_report_bytes=1.0)
-    world = World(spec, ["a"])
-    world.assign()
-    world.start("a")
-    order = world.report("a")
-    assert order.report_s == 10.0
-    assert order.full_s == spec.options.checkpoint_interval_s
-    order = world.report("a", full=True)
-    assert order.full_s > spec.options.checkpoint_interval_s

@@ -1,7 +1,5 @@
 """What a run looks like at any time."""
 
-import pickle
-
 import pytest
 
 from dpbb.coordination import run
@@ -30,21 +28,6 @@ def test_the_bound_that_is_shown_does_not_fall_when_the_tree_begins():
     snapshot = coordinator.snapshot(0.0)
     assert snapshot.lower_bound == best - 1
     assert snapshot.gap == (snapshot.value - best + 1) / snapshot.value
-
-
-def test_snapshot_of_a_new_run():
-    problem = tiny(4)
-    world = World(spec_of(problem, upper_bound=30))
-    snapshot = world.coordinator.snapshot(world.now + 2)
-    assert (snapshot.run_id, snapshot.instance) == ("run", "tiny")
-    assert snapshot.state is RunState.RUNNING
-    assert (snapshot.seconds, snapshot.ub, snapshot.value) == (2.0, 30, None)
-    assert (snapshot.waiting, snapshot.leased, snapshot.open_roots) == (1, 0, 1)
-    assert snapshot.explored == 0.0
-    assert snapshot.gap is None
-    assert snapshot.spans == ((0.0, 1.0, "waiting"),)
-    assert 0 < snapshot.lower_bound <= optimum(problem)
-    assert pickle.loads(pickle.dumps(snapshot)) == snapshot  # noqa: S301
 
 
 def test_snapshot_counts_light_reports_and_says_what_seats_do():
@@ -121,19 +104,6 @@ def test_snapshot_of_a_finished_run_stands_still():
     assert "incumbent" in [event.kind for event in first.events]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 6])
-def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
-    world = World(spec_of(tiny(n_jobs)))
-    coordinator = world.coordinator
-    wanted = coordinator.wanted_seats()
-    assert wanted >= 1
-    for number in range(wanted):
-        coordinator.add_seat(seat_of(f"s{number}"), world.now)
-    assert coordinator.wanted_seats() == 0
-    coordinator.request_stop(Termination.STOPPED, world.now)
-    assert coordinator.wanted_seats() == 0
-
-
 def test_what_was_proved_before_is_a_lower_bound_and_a_breach_stops_the_run():
     problem = tiny(6)
     best, orders = best_orders(problem.times)
@@ -145,22 +115,6 @@ def test_what_was_proved_before_is_a_lower_bound_and_a_breach_stops_the_run():
     with pytest.raises(InvariantError, match=f"below the lower bound {best + 1}"):
         world.coordinator.offer(min(orders), "offer", world.now)
     assert world.coordinator.state is RunState.FAILED
-
-
-def test_seats_that_have_units_and_never_reported_are_compiling():
-    world = World(spec_of(LARGE), seats=["a"])
-
-    def waits_for(later=0.0):
-        return world.coordinator.snapshot(world.now + later).waits_for
-
-    assert waits_for(9.0) == ""  # no seat has a unit yet
-    world.assign()
-    world.start("a")
-    assert [waits_for(later) for later in (0.5, 1.5)] == ["", "compiling on 1 seat"]
-    world.now += 2.0
-    world.tasks["a"].explore(1)
-    world.report("a")
-    assert waits_for(9.0) == ""
 
 
 @pytest.mark.parametrize(

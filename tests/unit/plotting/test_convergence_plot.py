@@ -7,7 +7,7 @@ from dpbb.coordination.messages import Known, Request
 from dpbb.errors import DpbbError
 from dpbb.plotting import convergence
 from dpbb.plotting.convergence_plot import curve_of
-from dpbb.result import Improvement, ProvedBound, Status
+from dpbb.result import Improvement, ProvedBound
 from tests.specs import changed
 from tests.unit.plotting.samples import checkpoint, result, snapshot
 
@@ -65,14 +65,6 @@ def test_a_checkpoint_begins_with_the_heuristics():
     curve = curve_of(saved)
     assert curve.incumbents == ((0.25, 60), (0.5, 50), (2.5, 36))
     assert curve.end_s == 5.0
-
-
-def test_without_a_schedule_there_is_the_bound_alone(ax):
-    nothing = {"makespan": None, "permutation": None, "operations": None}
-    convergence(result(status=Status.UNKNOWN, **nothing), ax)
-    assert [one.get_label() for one in ax.lines] == ["lower bound"]
-    assert ax.get_title("left") == "joinery: no schedule; lower bound 30"
-    assert ax.figure.axes == [ax]
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,12 @@
 import builtins
 import sys
 
-import numpy as np
 import pytest
 from matplotlib import pyplot
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting import draw, figure_of
 from dpbb.plotting.drawing import KINDS
-from dpbb.result.schedule import Schedule
-from dpbb.text.labels import Names
 from tests.unit.plotting.samples import checkpoint, result
 
 DATA = {
@@ -20,38 +17,6 @@ DATA = {
     "intervals": checkpoint(),
     "speedup": [{"workers": 1, "seconds": 2.0}, {"workers": 2, "seconds": 1.0}],
 }
-
-
-MANY_SERIES = [
-    {"series": f"instance_{name}, many nodes", "gpus": n, "seconds": 1 / n}
-    for name in "abcde"
-    for n in (1, 2)
-]
-
-
-LONG_NAMES = Schedule(
-    (1, 0), *np.array([[[2], [0]], [[5], [2]]]), Names((40 * "n", 50 * "n"))
-)
-"""Its legend has two rows."""
-
-
-@pytest.mark.parametrize(
-    ("kind", "data"), [*DATA.items(), ("speedup", MANY_SERIES), ("gantt", LONG_NAMES)]
-)
-def test_legend_and_title_cover_nothing(kind, data):
-    figure = figure_of(data, kind)
-    figure.canvas.draw()
-    ax = figure.axes[0]
-    axes, key = ax.get_window_extent(), ax.get_legend().get_window_extent()
-    assert axes.y1 <= key.y0
-    assert figure.bbox.x0 <= key.x0
-    assert key.x1 <= figure.bbox.x1
-    title = ax.title if ax.get_title() else ax._left_title
-    if title.get_text():
-        box = title.get_window_extent()
-        assert key.y1 <= box.y0
-        assert box.x1 <= figure.bbox.x1
-    assert kind == "speedup" or title.get_text()
 
 
 @pytest.mark.parametrize("kind", KINDS)

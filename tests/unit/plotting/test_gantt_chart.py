@@ -2,13 +2,10 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.flowshop import FlowShopInstance
-from dpbb.plotting import gantt, gantt_figure
-from dpbb.plotting.gantt_chart import BAR, gantt_size
-from dpbb.text.labels import Names
+from dpbb.plotting import gantt
+from dpbb.plotting.gantt_chart import BAR
 from tests.unit.plotting.samples import INSTANCE, ORDER, result, schedule_of
 
 
@@ -74,30 +71,6 @@ def test_critical_path_is_marked_from_0_to_the_makespan(ax):
     assert (machines[0], machines[-1]) == (0, 3)
 
 
-@pytest.mark.parametrize(("n_jobs", "labels"), [(8, True), (50, True), (500, False)])
-def test_labels_are_where_they_fit(n_jobs, labels):
-    times = np.random.default_rng(1).integers(1, 100, (n_jobs, 20))
-    data = (times, range(n_jobs))
-    figure = Figure(figsize=gantt_size(data), layout="constrained")
-    ax = gantt(data, figure.subplots())
-    figure.canvas.draw()
-    places = bars(ax)
-    assert len(places) == n_jobs * 20
-    assert bool(ax.texts) == labels
-    for text in ax.texts:
-        box = text.get_window_extent()
-        job = int(text.get_text())
-        begin, end = places[job, round(text.get_position()[1])]
-        left, right = ax.transData.transform([(begin, 0), (end, 0)])[:, 0]
-        assert left <= box.x0
-        assert box.x1 <= right
-
-
-def test_zero_times_and_a_single_operation_are_drawn(ax):
-    gantt(([[0]], [0]), ax)
-    assert bars(ax) == {(0, 0): (0, 0)}
-
-
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
@@ -109,27 +82,3 @@ def test_what_has_no_schedule_is_refused(data, error, message):
     with pytest.raises(error, match=message):
         gantt(data)
     assert pyplot.get_fignums() == []
-
-
-def test_names_are_in_chart_and_page(ax):
-    names = Names(("panel", "door", "frame", "shelf"), ("saw", "drill", "sand", "oil"))
-    shop = FlowShopInstance("joinery", INSTANCE.times, names)
-    gantt((shop, ORDER), ax)
-    assert "first job (door)" in legend(ax)
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(names.machines)
-    source = gantt_figure((shop, ORDER)).renderers[0].data_source.data
-    schedule = schedule_of(INSTANCE.times, ORDER)
-    for job, on, left, right in zip(
-        *(source[column] for column in ("job", "on", "left", "right")), strict=True
-    ):
-        at = names.jobs.index(job), names.machines.index(on)
-        assert (left, right) == (schedule.start[at], schedule.end[at])
-    assert list(source["width"]).count(2.0) == 7  # the critical path
-
-
-def test_a_result_is_a_page_on_request():
-    chart = result().plot(backend="bokeh", critical=False)
-    assert chart.title.text.startswith("joinery: makespan 36")
-    assert set(chart.renderers[0].data_source.data["line"]) == {"white"}
-    with pytest.raises(OptionError, match="backend: expected 'matplotlib', or 'bokeh'"):
-        result().plot("convergence", backend="bokeh")

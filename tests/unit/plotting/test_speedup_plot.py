@@ -9,13 +9,6 @@ GPUS = [
     {"tree": "vfr", "gpus": 1, "nodes_per_s": 7.0, "efficiency": 1.0},
     {"tree": "vfr", "gpus": 4, "nodes_per_s": 28.0, "efficiency": 1.0},
 ]
-SEATS = {
-    "rows": [
-        {"seats": 16, "name": "as measured", "efficiency": 0.99},
-        {"seats": 4096, "name": "as measured", "efficiency": 0.9},
-        {"seats": 4096, "name": "doubled", "efficiency": 0.75},
-    ]
-}
 
 
 def lines(axes):
@@ -39,29 +32,6 @@ def test_speedup_and_efficiency_of_gpus(ax):
     ]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("GPUs", "speed-up over one GPU")
     assert ax.get_xscale() == "linear"
-
-
-def test_efficiency_of_the_simulation_is_taken_as_it_is(ax):
-    speedup(SEATS, ax)
-    assert ax.get_xscale() == ax.get_yscale() == "log"
-    assert lines(ax)[1] == (
-        "as measured",
-        [16, 4096],
-        pytest.approx([0.99 * 16, 0.9 * 4096]),
-    )
-    assert lines(ax)[2] == ("doubled", [4096], pytest.approx([0.75 * 4096]))
-
-
-def test_of_repetitions_the_mean_is_drawn(ax):
-    rows = [
-        {"workers": 2, "seconds": 10.0},
-        {"workers": 8, "seconds": 4.0},
-        {"workers": 8, "seconds": 2.5},
-    ]
-    speedup(rows, ax)
-    linear, line = lines(ax)
-    assert line == ("measured", [2, 8], pytest.approx([2, 6.5]))
-    assert linear[0] == "linear"
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ import json
 from dataclasses import replace
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.options import SolveOptions
-from dpbb.progress import JsonLines, Progress
+from dpbb.progress import JsonLines
 from dpbb.result import Status
-from dpbb.solving.arguments import shown_by
 from tests.unit.plotting.samples import result
 from tests.unit.progress.fakes import SNAPSHOT
 
@@ -79,10 +77,3 @@ def test_what_is_waited_for_is_in_a_line_at_once():
     ]
     assert rows[0]["run_id"] == "none"
     assert rows[0].keys() == rows[1].keys()
-
-
-def test_a_quiet_solve_writes_the_lines_that_were_asked_for():
-    quiet = {"verbosity": "quiet", "progress": "json"}
-    assert isinstance(shown_by(None, SolveOptions(**quiet)), JsonLines)
-    plain = shown_by(None, SolveOptions(verbosity="quiet", progress="plain"))
-    assert type(plain) is Progress

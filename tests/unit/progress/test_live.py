@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,7 @@ from rich.console import Console
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import STARTING
-from dpbb.progress.live import SILENT_S, LiveProgress, SteadyConsole, View
+from dpbb.progress.live import LiveProgress, SteadyConsole, View
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 HIDE_CURSOR = "\x1b[?25l"
@@ -77,13 +76,6 @@ def test_of_a_run_that_is_over_nothing_is_said_to_be_left(termination):
     over = replace(BUSY, state=RunState.FINISHED, termination=termination)
     assert [line for line in panel(BUSY) if line.startswith(" left ")]
     assert not [line for line in panel(over) if line.startswith(" left ")]
-
-
-def test_a_scheduler_that_says_nothing_is_told_of():
-    view = View(SNAPSHOT, received=time.monotonic() - SILENT_S - 1)
-    assert "no news from the scheduler for 16." in draw(view)[-1]
-    view.snapshot = replace(SNAPSHOT, state=RunState.FINISHED)
-    assert "no news" not in "".join(draw(view))
 
 
 def test_names_cannot_steer_the_terminal():
@@ -193,38 +185,3 @@ def test_an_alert_takes_no_lock_and_stays_at_the_end(stream, capsys):
     thread.join()
     progress.close()
     assert rows(stream)[-1] == "dpbb: stopping"
-
-
-def test_the_clock_runs_without_news(stream):
-    progress = live(stream)
-    progress.note("engine cpu")
-    size = len(stream.getvalue())
-    deadline = time.monotonic() + 60
-    while len(stream.getvalue()) == size and time.monotonic() < deadline:
-        time.sleep(0.02)
-    progress.close()
-    assert len(stream.getvalue()) > size
-
-
-def test_markup_in_notes_is_text(stream):
-    progress = live(stream)
-    progress.note("resumed [red]x[/red]")
-    progress.close()
-    assert rows(stream) == ["resumed [red]x[/red]"]
-
-
-def test_what_is_waited_for_is_shown_as_long_as_it_lasts(stream):
-    progress = live(stream)
-    waiting = [
-        (lambda: progress.waiting("compiling the heuristics"), "compiling the heur"),
-        (lambda: progress.incumbent(0.3, 2300, 2232), "compiling the heuristics"),
-        (lambda: progress.waiting(""), ""),
-        (lambda: progress.update(replace(SNAPSHOT, waits_for="no seats")), "no seats"),
-        (lambda: progress.update(SNAPSHOT), ""),
-    ]
-    for call, text in waiting:
-        call()
-        lines = [line for line in draw(progress.view) if " waiting: " in line]
-        assert bool(lines) == bool(text)
-        assert all(text in line for line in lines)
-    progress.close()

@@ -5,15 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.progress.words import (
-    clock_text,
-    ends_text,
-    facts,
-    format_count,
-    left_text,
-    shares_text,
-    span_text,
-)
+from dpbb.progress.words import clock_text, ends_text, format_count, span_text
 from tests.unit.dashboard.fakes import BASE
 
 YEAR = 365.25 * 86400
@@ -38,23 +30,6 @@ def test_ranges_of_time(low, high, text, brief):
     assert len(brief) <= 9
 
 
-def test_a_run_takes_turns_until_it_is_over():
-    shared = replace(BASE, shares_with=("ta052", "ta053", "ta054"))
-    assert shares_text(shared) == "time-shared with ta052, ta053 and 1 more"
-    assert shares_text(replace(shared, state="finished")) == ""
-
-
-def test_what_is_left_is_rough_where_its_ends_are_far_apart():
-    assert left_text(BASE) == "not estimated yet"
-    near = replace(BASE, left_s=(600.0, 900.0))
-    assert left_text(near) == "about 10 to 15 min"
-    assert left_text(replace(BASE, left_s=(600.0, 2400.0))).endswith(", rough")
-    endless = replace(BASE, left_s=(4.5e6, math.inf))
-    assert left_text(endless) == "more than 52 days"
-    assert left_text(replace(near, state="finished")) == ""
-    assert left_text(BASE, brief=True) == ""
-
-
 def test_the_end_by_the_clock(monkeypatch):
     monkeypatch.setattr("time.time", lambda: 1_000_000.0)  # 13:46:40 in UTC
     soon = replace(BASE, left_s=(600.0, 2400.0))
@@ -65,19 +40,6 @@ def test_the_end_by_the_clock(monkeypatch):
     assert ends_text(replace(BASE, left_s=(1.0, 1e12)), 0.0) == ""
     assert ends_text(BASE) == ""
     assert clock_text(1_000_001.0, 0.0, exact=True) == "13:46:41"
-
-
-def test_what_is_known_of_an_incumbent():
-    """And what prunes, where that is something else."""
-    bare = replace(BASE, value=None, permutation=None, gap=None, ub=2178)
-    assert dict(facts(BASE)).keys().isdisjoint({"upper bound"})
-    assert dict(facts(BASE))["best"] == "12"
-    assert dict(facts(replace(BASE, ub=11)))["upper bound"] == "11"
-    assert dict(facts(bare))["best"] == "none yet below 2,178"
-    over = replace(bare, state="finished", termination="exhausted")
-    assert dict(facts(over))["best"] == "there is none below 2,178"
-    late = replace(over, termination="time_limit")
-    assert dict(facts(late))["best"] == "none found below 2,178"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from dpbb.errors import OptionError
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
-from tests.oracle import TinyFlowShop
 from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
 FAST = {"engine": "reference", "verbosity": "quiet", "report_interval_s": 0.05}
@@ -69,23 +68,6 @@ def test_it_holds(name, request, tmp_path):
     assert "proved again: the whole tree" in ran.stdout
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda result: result.update(makespan=result["makespan"] - 1),
-        lambda result: result["permutation"].reverse(),
-        lambda result: result["permutation"].__setitem__(0, result["permutation"][1]),
-        lambda result: result.update(permutation=None),
-        lambda result: result.update(ub=result["ub"] - 1),
-    ],
-)
-def test_a_false_claim_is_found(damage, optimal, tmp_path):
-    content = copy.deepcopy(optimal)
-    damage(content["result"])
-    assert not verify(Certificate(content), engine="reference").ok
-    assert alone(content, tmp_path).returncode == 1
-
-
 def test_over_a_resume(tmp_path):
     """The books of all parts of a run are one."""
     folder, path = tmp_path / "run", tmp_path / "c.json.gz"
@@ -136,12 +118,6 @@ def test_what_is_no_certificate_is_refused(tmp_path, content):
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(OptionError, match="expected a certificate, got"):
         verify(path)
-
-
-def test_there_is_none_for_problems_that_cannot_encode_themselves():
-    problem = TinyFlowShop(((1, 2), (2, 1)))
-    with pytest.raises(OptionError, match=r"certificate: .* has encode\(\)"):
-        dpbb.solve(problem, certificate="c.json.gz", verbosity="quiet")
 
 
 def test_the_checker_refuses_other_kinds_by_name(own, tmp_path):

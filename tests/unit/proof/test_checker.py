@@ -16,7 +16,6 @@ from itertools import combinations
 
 import pytest
 
-from dpbb.coordination import journal
 from dpbb.errors import OptionError
 from dpbb.flowshop import read_instance
 from dpbb.proof import checker
@@ -260,11 +259,6 @@ def test_a_seed_of_the_digest_has_more_draws(dealt, both):
     assert verdict == checker.AUDITED
     assert text.count("x^422") == 2
     assert text.count("he could try seeds") == 2
-
-
-def test_limits_are_those_of_a_run():
-    assert journal.MAX_ENTRIES * 2 < checker.MOST_LISTS
-    assert 5 * journal.LISTED_BYTES < checker.MOST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -622,7 +616,3 @@ def test_without_numba_it_says_the_same(tmp_path, dealt):
     assert said.startswith("proved again: the whole tree")
     assert said_by_the_program(path, NUMBA_DISABLE_JIT="1") == said
     assert said_by_the_program(path, NUMBA_NUM_THREADS="0") == said
-
-
-def test_times_of_another_problem_may_be_one_for_each_job():
-    checker.check_sizes({"instance": {"kind": "tardiness", "times": [3, 1, 2]}})

@@ -1,9 +1,5 @@
 """Parts of a tree: split as one likes, their counts add up."""
 
-import copy
-from contextlib import closing
-from threading import Barrier
-
 import numpy as np
 import pytest
 
@@ -11,7 +7,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.flowshop.family import read_problem
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.proof.exploring import Explorer, Found, Task, side_by_side
+from dpbb.proof.exploring import Explorer, Found, Task
 from dpbb.proof.walking import expanded
 from dpbb.tree.work_unit import WorkUnit
 
@@ -76,38 +72,3 @@ def test_a_better_schedule_does_not_prune_the_next_piece(explorer):
     first = explorer.explore(task([[]], ub, 10**6))
     assert first.best is not None
     assert explorer.explore(task([[]], ub, 10**6)) == first
-
-
-def test_explorers_side_by_side_share_the_tasks(explorer, monkeypatch):
-    ub = int(TIMES.sum())
-    tasks = [task([[digit]], ub, 10**6) for digit in range(8)]
-    alone = [explorer.explore(task) for task in tasks]
-    others = [copy.copy(explorer) for _ in range(3)]
-    met, explore = Barrier(3, timeout=60), Explorer.explore
-
-    def meeting(self, one, should_stop):
-        if one in tasks[:3]:
-            met.wait()  # for the other two
-        return explore(self, one, should_stop)
-
-    monkeypatch.setattr(Explorer, "explore", meeting)
-    found = dict(side_by_side(others, tasks))
-    assert [found[at] for at in range(8)] == alone
-    for one in others:
-        one.close()
-
-
-def test_explorers_end_when_nobody_wants_more(explorer, monkeypatch):
-    begun = []
-
-    def until_told(_self, one, should_stop):
-        begun.append(one)
-        while len(begun) > 1 and not should_stop():
-            pass
-        return Found()
-
-    monkeypatch.setattr(Explorer, "explore", until_told)
-    tasks = [task([[digit]], 1, 1) for digit in range(8)]
-    with closing(side_by_side([explorer] * 2, tasks)) as found:
-        next(found)
-    assert len(begun) < len(tasks)

@@ -7,7 +7,6 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +15,6 @@ from dpbb.engines.registry import get_engine
 from dpbb.errors import DpbbError, OptionError
 from dpbb.estimation.sampling import Sampler
 from dpbb.proof import checker
-from dpbb.proof import verify as verifying
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.cutting import Cutter
 from dpbb.proof.exploring import Explorer
@@ -94,16 +92,6 @@ def test_parts_do_not_rest_on_estimates(factor, optimal, tmp_path, monkeypatch):
     assert max(sizes(fine)) <= 50
 
 
-def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "dpbb.proof.cutting.Sampler", lambda *_: SimpleNamespace(compiled=False)
-    )
-    whole = deal(optimal, optimal["result"]["ub"])
-    fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
-    assert fine["totals"] == whole["totals"]
-    assert max(sizes(fine)) <= 50
-
-
 def test_all_devices_explore(optimal, tmp_path, monkeypatch):
     whole = deal(optimal, optimal["result"]["ub"])
     one = finer(whole, tmp_path / "1.json.gz", most_nodes=50)
@@ -122,20 +110,6 @@ def test_two_calls_do_not_make_one_file(optimal, tmp_path):
     finer(optimal, path)
     # the lock stays: whoever waits for the next one and this one would be alone, both
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "fine.json.gz.lock"]
-
-
-def test_a_file_that_another_call_has_is_left_alone(optimal, tmp_path, monkeypatch):
-    checked = []
-    path, check = tmp_path / "fine.json.gz", verifying.check_writable
-    monkeypatch.setattr(
-        *(verifying, "check_writable"),
-        lambda *args: [checked.append(str(args[0])), check(*args)],
-    )
-    with alone(tmp_path / "fine.json.gz.lock", ""), pytest.raises(DpbbError):
-        finer(optimal, path)
-    assert checked == [str(path)]
-    finer(optimal, path)
-    assert checked[1:] == [str(path), f"{path}.part"]
 
 
 @pytest.mark.parametrize("failing", ["write", "replace"])
@@ -159,17 +133,6 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(
     assert kept.read_bytes() == before
     here.write()
     assert Progress(kept, optimal).closed == {1: 3}
-    assert not path.exists()
-
-
-def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
-    false = copy.deepcopy(deal(optimal, optimal["result"]["ub"]))
-    one = next(row for row in false["units"] if row[2])
-    one[1] += 1
-    false["totals"]["decomposed"] += 1
-    path = tmp_path / "fine.json.gz"
-    found = verify(Certificate(false), engine="reference", finer=path)
-    assert found.verdict == "does not hold", found.summary()
     assert not path.exists()
 
 
@@ -274,33 +237,6 @@ def test_what_cannot_be_the_tree_is_refused_at_once(
         finer(whole, tmp_path / "fine.json.gz")
 
 
-def test_a_file_that_is_there_all_of_a_sudden_is_not_believed(
-    optimal, tmp_path, monkeypatch
-):
-    """It is proved again by a call that read no file, whoever puts one there then."""
-    whole, kept = deal(optimal, optimal["result"]["ub"]), tmp_path / "fine.json.gz.part"
-    explore, exists, explored, looked = Explorer.explore, Path.exists, [], []
-
-    def planted(self):
-        there = exists(self)
-        if self == kept and not looked:
-            looked.append(there)
-            totals = whole["totals"]
-            of_all = [totals[key] for key in ("decomposed", "leaves", "closed")]
-            kept_of(whole, kept, done=[([[]], *of_all)])
-        return there
-
-    def counting(self, *args):
-        explored.append(args)
-        return explore(self, *args)
-
-    monkeypatch.setattr(Path, "exists", planted)
-    monkeypatch.setattr(Explorer, "explore", counting)
-    finer(whole, tmp_path / "fine.json.gz")
-    assert looked == [False]
-    assert explored
-
-
 def test_what_is_done_may_be_made_up(optimal, tmp_path):
     """A file that says that one node was all there is, of a claim that is false."""
     false = copy.deepcopy(optimal)
@@ -353,19 +289,3 @@ def test_what_is_done_of_another_tree_is_refused(optimal, tmp_path, monkeypatch)
     other["instance"]["name"] = "another"
     with pytest.raises(OptionError, match="is of another tree: remove it"):
         finer(other, tmp_path / "fine.json.gz")
-
-
-def test_more_parts_than_a_certificate_can_have_are_refused(
-    optimal, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("dpbb.proof.finer.MOST_UNITS", 2)
-    with pytest.raises(OptionError, match="at most 2 parts, got"):
-        finer(optimal, tmp_path / "fine.json.gz", most_nodes=1)
-
-
-def test_a_proof_without_a_tree_has_no_parts(tmp_path):
-    result = {"status": "optimal", "makespan": 7, "permutation": [0], "lower_bound": 7}
-    content = {"format": checker.FORMAT, "schema": checker.SCHEMA, "result": result}
-    content["instance"] = {"kind": "own-shop", "name": "a", "digest": "b"}
-    with pytest.raises(OptionError, match="with a tree"):
-        finer(content, tmp_path / "fine.json.gz")

@@ -1,7 +1,6 @@
 """Certificates that were forged: what work each saved, and the verdict that it gets.
 
 Trees are small, with finer books of some hundred units; ``docs/proof.md`` has a table.
-``python -m tests.worlds forgeries`` makes the first two of large trees.
 """
 
 from __future__ import annotations

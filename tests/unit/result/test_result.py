@@ -218,31 +218,6 @@ def test_schedule_is_written(tmp_path):
     assert (tmp_path / "s.csv").read_text().splitlines()[1] == "0,1,0,0,2"
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({}, "optimal, as the tree is exhausted"),
-        ({"proof": Proof.ROOT_BOUND}, "optimal, as the root bound"),
-        ({"proof": Proof.OPEN_ROOTS}, "optimal, as the bound of every open root"),
-        (
-            {"status": Status.FEASIBLE, "lower_bound": 3, "proof": Proof.OPEN_ROOTS},
-            "feasible, as the search ended early (exhausted)",
-        ),
-    ],
-)
-def test_summary_says_how_the_status_was_obtained(changes, text):
-    result = replace(OPTIMAL, **changes)
-    assert text in result.summary()
-    assert text in result._repr_html_()
-
-
-def test_summary_says_whether_all_optima_are_known():
-    """Of a makespan that is proved, others may still be in the open roots."""
-    assert "optima       1\n" in OPTIMAL.summary()
-    early = replace(OPTIMAL, proof=Proof.OPEN_ROOTS, termination=Termination.TIME_LIMIT)
-    assert "optima       1 or more: ended early (time_limit)\n" in early.summary()
-
-
 def test_summary_has_the_figures():
     summary = str(OPTIMAL)
     assert "makespan     6\n" in summary
@@ -264,10 +239,3 @@ def test_the_cost_is_called_what_the_problem_calls_it():
     values = json.loads(OPTIMAL.to_json())
     del values["objective"]  # results of before
     assert Result.from_json(json.dumps(values)).objective == "makespan"
-
-
-def test_gpu_hours_are_shown_where_there_are_any():
-    assert "GPU-hours" not in OPTIMAL.summary()
-    known = replace(OPTIMAL, gpu_seconds=5400.0)
-    assert "1.5 GPU-hours" in known.summary()
-    assert Result.from_json(known.to_json()).gpu_seconds == 5400.0

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-import builtins
-
 import numpy as np
-import pytest
 
-from dpbb.errors import DpbbError
 from dpbb.result.schedule import Schedule
 
 SCHEDULE = Schedule((1, 0), np.array([[2, 5], [0, 2]]), np.array([[5, 6], [2, 5]]))
@@ -20,19 +16,6 @@ def test_csv_has_an_operation_a_line_by_position(tmp_path):
 def test_dataframe_holds_what_the_csv_holds():
     frame = SCHEDULE.to_dataframe()
     assert frame.to_csv(index=False) == CSV
-
-
-def test_dataframe_without_pandas_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def without_pandas(name, *args, **kwargs):
-        if name == "pandas":
-            raise ImportError("no pandas")
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_pandas)
-    with pytest.raises(DpbbError, match=r'pip install "dpbb\[pandas\]"'):
-        SCHEDULE.to_dataframe()
 
 
 def test_text_lists_the_jobs_in_order_of_processing():

@@ -12,7 +12,6 @@ from dpbb.progress import Progress
 from dpbb.solving import cluster as module
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
-from dpbb.solving.start import start
 from tests.unit.solving.test_plan import plan_of
 
 
@@ -38,35 +37,6 @@ def reached(monkeypatch):
 
     monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
     return reached
-
-
-@pytest.mark.parametrize(("limit", "at_once"), [(None, True), (60, True), (2, False)])
-def test_workers_are_launched_before_the_first_schedule_where_there_is_time(
-    reached, limit, at_once
-):
-    """But this process imports nothing of Dask beside NEH."""
-    cluster = Cluster(call_of(time_limit_s=limit))
-    with cluster.entered():
-        if at_once:
-            assert reached["launch"].wait(60)
-        else:
-            assert not reached["launch"].is_set()
-        assert not reached["imports"].is_set()
-        cluster.answered.set()
-        assert cluster._starting.result(60) == "a client"
-
-
-def test_a_cluster_starts_when_there_will_be_no_schedule(reached):
-    call = call_of(heuristics="none", cutoff=9)
-    cluster = Cluster(call)
-    with cluster.entered():
-        start(call, cluster)
-        assert cluster._starting.result(60) == "a client"
-
-
-def test_what_fails_before_a_schedule_does_not_wait_for_one(reached):
-    with pytest.raises(ArithmeticError), Cluster(call_of()).entered():
-        raise ArithmeticError
 
 
 @pytest.mark.parametrize("opened", [False, True])

@@ -9,7 +9,7 @@ from dpbb.coordination.incumbent import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import SolveOptions, Tuning
+from dpbb.options import SolveOptions
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Status, Termination, Totals
 from dpbb.solving.results import result_of, result_without_tree
@@ -52,12 +52,6 @@ def outcome(**changes):
         "seats": {"w/cpu0": "cpu"},
     }
     return Outcome(**{**values, **changes})
-
-
-def test_root_bound_is_below_every_permutation_and_not_below_lb1():
-    assert PROBLEM.root_bound <= root_bound(PROBLEM) <= VALUE
-    one = FlowShopProblem(FlowShopInstance("one", np.array([[3, 4]])))
-    assert root_bound(one) == 7
 
 
 def test_without_anything_known_there_is_no_upper_bound():
@@ -112,23 +106,6 @@ def test_gap_limit_counts_from_the_root_bound():
     assert not plan_of(gap_limit=0.5).within_gap
     one = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
     assert not plan_of(one, initial=(2, 0, 1), gap_limit=0.5).within_gap
-
-
-def test_options_reach_the_run():
-    plan = plan_of(
-        time_limit_s=100,
-        node_limit=7,
-        gap_limit=0.5,
-        checkpoint_interval_s=9,
-        tuning={"root_order": (3, 2, 1, 0), "explorers": 64},
-    )
-    spec = plan.spec(plan.began + 40)
-    assert spec.time_limit_s == pytest.approx(60)  # what came before counts
-    limits = (spec.options.node_limit, spec.options.gap_limit)
-    assert (*limits, spec.options.checkpoint_interval_s) == (7, 0.5, 9.0)
-    assert spec.tree.root_order == (3, 2, 1, 0)
-    assert spec.tuning.explorers == 64
-    assert plan_of().spec(0.0).tuning == Tuning(heuristic_threads=0)
 
 
 def test_exhausted_tree_with_a_schedule_is_optimal():

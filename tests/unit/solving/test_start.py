@@ -9,7 +9,6 @@ from threading import Event
 import numpy as np
 import pytest
 
-from dpbb.errors import EngineUnavailable
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions, Strategy
 from dpbb.problem import StartSearch
@@ -52,26 +51,6 @@ def test_heuristics_announce_what_they_find():
     assert plan.trajectory[-1].value == plan.makespan
     assert {bound for _, bound in steps} == {plan.root_bound}
     assert not plan.proved
-
-
-@pytest.mark.parametrize(
-    ("options", "limit", "wait"),
-    [
-        ({}, None, None),
-        ({"heuristic_time_s": 7}, 7, None),
-        ({"time_limit_s": 4}, None, 3),  # a quarter of it is the tree's
-        ({"time_limit_s": 4, "heuristic_time_s": 7}, 4, 4),
-        ({"time_limit_s": 4, "heuristic_time_s": 3}, 3, 4),
-    ],
-)
-def test_heuristics_leave_time_for_the_tree(monkeypatch, options, limit, wait):
-    given = []
-    monkeypatch.setattr("dpbb.solving.start.time", Clock())
-    monkeypatch.setattr(
-        FlowShopProblem, "first_incumbent", lambda _self, search: given.append(search)
-    )
-    make_plan(PROBLEM, "tiny", SolveOptions(**options), began=0.0)
-    assert (given[0].time_limit_s, given[0].end) == (limit, wait)
 
 
 def hang_with(monkeypatch, clock):
@@ -119,28 +98,6 @@ def test_a_tree_that_waits_ends_the_heuristics_unless_they_may_prove():
     make_plan(few, "ta001", limit, StartSearch(tree_waits=pytest.fail), began=0.0)
 
 
-def test_a_gpu_that_has_no_tree_yet_searches_for_a_part_of_the_time():
-    searches = []
-
-    class Shop(type(PROBLEM)):
-        def first_incumbent(self, search):
-            searches.append(search)
-
-    shop = Shop(PROBLEM.instance)
-    for limit in (None, 50.0):
-        now = time.monotonic()
-        make_plan(
-            shop,
-            "",
-            SolveOptions(time_limit_s=limit),
-            StartSearch(device="gpu"),
-            began=now,
-        )
-    assert [search.device for search in searches] == ["gpu", "gpu"]
-    assert searches[0].time_limit_s == 15.0
-    assert 9.0 < searches[1].time_limit_s <= 10.0
-
-
 @pytest.mark.parametrize(
     ("options", "detached", "chosen", "why"),
     [
@@ -182,14 +139,3 @@ def test_an_estimate_that_does_not_come_in_time_is_not_waited_for(monkeypatch):
         Strategy.INCUMBENT,
         "the estimate of the tree was not there in time",
     )
-
-
-def test_what_goes_wrong_with_an_estimate_is_raised(monkeypatch):
-    def estimate(*_given, **_how):
-        raise EngineUnavailable("no engine")
-
-    monkeypatch.setattr("dpbb.estimation.estimating.estimate", estimate)
-    with pytest.raises(EngineUnavailable, match="no engine"):
-        chosen_strategy(
-            plan_of(strategy="auto", initial=ORDER), engine="cpu", detached=False
-        )

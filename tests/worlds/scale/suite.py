@@ -12,11 +12,8 @@ cores (J. Gmys, INFORMS Journal on Computing, 2022; hal-03689608, abstract).
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +25,6 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
-from dpbb.text.json_text import json_text
 from tests.worlds.scale import costs as measured
 from tests.worlds.scale.physics import Drop, Physics, Tally
 from tests.worlds.scale.recorded import load_tree
@@ -37,7 +33,6 @@ from tests.worlds.scale.world import LEFT_OUT, MODELLED, World
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from tests.worlds.scale.costs import Costs
 
@@ -63,7 +58,6 @@ class Row:
 
     case: Case
     tally: Tally
-    wall_s: float
 
     @property
     def efficiency(self) -> float:
@@ -82,30 +76,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=float, default=600.0, help="length of an ideal run"
     )
     parser.add_argument(
-        "--nodes", type=float, help="of the whole tree, which says how long a run is"
-    )
-    parser.add_argument(
-        "--until", type=float, default=0.0, metavar="X", help="end below X efficient"
-    )
-    parser.add_argument(
         "--join", type=float, default=1.0, help="seconds in which the workers join"
     )
     parser.add_argument("--speed", type=float, default=5e9, help="nodes/s of a seat")
     parser.add_argument("--roots", type=int, default=16_384, help="open roots of one")
     parser.add_argument("--repeat", type=int, default=20, help="of what is measured")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--no-variants",
-        action="store_true",
-        help="do without doubled costs (at the most seats)",
-    )
-    parser.add_argument("--processes", type=int, default=1, help="runs at a time")
-    parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0, as wrong counts stop it with an InvariantError."""
-    for name in ("seats", "processes", "repeat", "roots"):
+    for name in ("seats", "repeat", "roots"):
         if np.min(getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
     costs = measured.measure(args.roots, args.repeat)
@@ -113,40 +94,16 @@ def run(args: argparse.Namespace) -> int:
     physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
     simulate = partial(simulate_case, costs=costs, physics=physics, seed=args.seed)
     cases = [Case(seats) for seats in args.seats]
-    if not args.no_variants:
-        cases.append(Case(max(args.seats), "costs doubled", factor=2.0))
+    cases.append(Case(max(args.seats), "costs doubled", factor=2.0))
     print("in it: " + "; ".join(MODELLED))
     print("not in it: " + "; ".join(LEFT_OUT))
     print(
         "seats  case             s     efficient    idle  starting  reporting"
         "   stale    loop  threads  queue s   units  MB/s"
     )
-    rows = []
-    with ProcessPoolExecutor(args.processes, mp_context=get_context("spawn")) as pool:
-        begun = [
-            pool.submit(simulate, case, seconds=_ideal_s(case, args)) for case in cases
-        ]
-        for future in begun:
-            rows.append(future.result())
-            _print_row(rows[-1])
-            if rows[-1].efficiency < args.until:
-                pool.shutdown(wait=False, cancel_futures=True)
-                break
-    if args.json is not None:
-        record = {
-            "costs": asdict(costs),
-            "physics": asdict(physics),
-            "rows": [{**asdict(row), "efficiency": row.efficiency} for row in rows],
-        }
-        args.json.write_text(json_text(record, indent=1))
+    for case in cases:
+        _print_row(simulate(case, seconds=args.seconds))
     return 0
-
-
-def _ideal_s(case: Case, args: argparse.Namespace) -> float:
-    """Length of a run without any loss."""
-    if args.nodes is None:
-        return float(args.seconds)
-    return float(args.nodes / args.speed / case.seats)
 
 
 # -- simulation -----------------------------------------------------------------
@@ -156,7 +113,6 @@ def simulate_case(
     case: Case, *, costs: Costs, physics: Physics, seconds: float, seed: int = 0
 ) -> Row:
     """Simulate one run, to its proof."""
-    began = time.perf_counter()
     tree = ReplayedTree(
         load_tree(TRACE), N_JOBS, physics.speed * seconds * case.seats, seed=seed
     )
@@ -172,7 +128,7 @@ def simulate_case(
         drops=_drops(problem, seconds, seed),
         seed=seed,
     )
-    return Row(case, world.run(), time.perf_counter() - began)
+    return Row(case, world.run())
 
 
 def _drops(problem: FlowShopProblem, seconds: float, seed: int) -> list[Drop]:
@@ -217,6 +173,3 @@ def _print_row(row: Row) -> None:
         f"{tally.bytes / tally.seconds / 1e6:>6.1f}",
         flush=True,
     )
-
-
-__all__: Sequence[str] = ["Case", "Row", "add_arguments", "run", "simulate_case"]

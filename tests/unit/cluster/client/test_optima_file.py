@@ -49,22 +49,6 @@ def test_sequences_are_whole_where_jobs_are_given(tmp_path):
         file.check(5, 1)
 
 
-def test_to_ask_in_vain_costs_no_disk(tmp_path, monkeypatch):
-    """A reader asks every second, maybe for a week."""
-    file = OptimaFile(tmp_path / "optima.txt", SAME)
-    file.write(optima(9, (0, 1, 2)))
-    monkeypatch.setattr(file, "_write", None)
-    file.write(optima(9, first=1))
-    assert (file.position, file.count) == (1, 1)
-
-
-def test_a_run_without_any_leaves_an_empty_file(tmp_path):
-    path = tmp_path / "optima.txt"
-    path.write_text("old\n")
-    OptimaFile(path, SAME).begin(None, 0)
-    assert path.read_text() == ""
-
-
 def test_a_file_goes_on_after_those_that_the_run_holds_no_more(tmp_path):
     path = tmp_path / "optima.txt"
     path.write_text("0 1 2\n0 2 1\n1 0 2\n")
@@ -95,12 +79,6 @@ def test_a_file_without_them_is_refused_and_left_alone(tmp_path, content, value,
     with pytest.raises(OptionError, match=f"holds no more, got one with {has} of them"):
         file.write(optima(value, (2, 1, 0), first=2))
     assert path.read_text() == content
-
-
-def test_file_that_cannot_be_written_is_refused_at_once(tmp_path):
-    """Not at the end of a long run."""
-    with pytest.raises(OptionError, match="expected a file that can be written"):
-        OptimaFile(tmp_path / "missing" / "optima.txt", SAME)
 
 
 def test_a_disk_that_is_full_is_an_error_of_ours(tmp_path, monkeypatch):

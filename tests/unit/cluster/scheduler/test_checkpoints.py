@@ -106,23 +106,6 @@ def test_signs_of_life_do_not_wait_for_a_checkpoint(tmp_path, monkeypatch):
     asyncio.run(both())
 
 
-def test_the_next_one_is_there_when_the_interval_is_over(tmp_path):
-    """However long it takes, as long as that is possible."""
-    spec = tiny_spec(checkpoint=str(tmp_path), checkpoint_interval_s=20.0)
-
-    async def planned(began, now):
-        keeper = await Keeper.opened(spec)
-        keeper._plan(began, now)
-        await keeper.release(ended=True)
-        return keeper._next_at, keeper.status(now, now).promised_s
-
-    assert asyncio.run(planned(100, 100)) == (120, 20)
-    assert asyncio.run(planned(100, 107)) == (113, 20)
-    # not without a pause: then more than an interval is at risk, which is said
-    assert asyncio.run(planned(100, 110)) == (115, 25)
-    assert asyncio.run(planned(100, 130)) == (135, 65)
-
-
 def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
     tmp_path,
 ):

@@ -79,27 +79,6 @@ def test_workers_with_gpus_of_one_host_share_its_cores(world):
     assert threads == {"a": 4, "b": 4, "c": 4, "e": 16}
 
 
-def test_threads_that_are_asked_for_are_given(world):
-    world.join("a", kind="cuda", host="h", cores=1)
-    world.hub.hello("b", 4, [seat_message("b", threads=4)])
-    world.hub.hello("c", 1, [seat_message("c", threads=1)])
-    world.open(shop_spec(heuristic_threads=3))
-    tick(world)
-    assert told(world) == [("a", 3, None), ("b", 3, 1), ("c", 3, None)]
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [shop_spec(heuristic_threads=0), tiny_spec(heuristic_threads=2)],
-    ids=["none wanted", "no such problem"],
-)
-def test_without_heuristics_nobody_is_told_anything(world, spec):
-    world.join("a", kind="cuda", host="h", cores=8)
-    world.hub.open(replace(spec, engine="auto"), b"")
-    tick(world)
-    assert told(world) == []
-
-
 def test_incumbents_go_to_those_who_improve_them(world):
     world.join("a", kind="cuda", host="h", cores=2)
     run = world.open(shop_spec())
@@ -128,34 +107,12 @@ def test_a_stop_ends_them_at_once(world):
     assert told(world) == [("a", 0, None)]
 
 
-def test_a_worker_that_leaves_or_is_new(world):
-    world.join("a", kind="cuda", host="h", cores=2)
-    world.open(shop_spec())
-    tick(world)
-    world.hub.remove_worker("a")
-    told(world)
-    tick(world)
-    assert told(world) == []
-    world.join("b", kind="cuda", host="h", cores=2)
-    tick(world)
-    assert told(world) == [("b", 1, None)]
-    world.hub.retire(["b"])
-    tick(world)
-    assert told(world) == [("b", 0, None)]
-
-
 def cpu_run(world, threads=8, **options):
     world.hub.hello("a", threads, [seat_message("a", threads=threads)])
     run = world.open(shop_spec(**options))
     explore(world, run, 1e6)
     tick(world)
     return run
-
-
-def test_cores_are_the_trees_until_something_is_known_of_it(world):
-    run = cpu_run(world)
-    assert told(world) == []
-    assert run.outlook.due_s == 10.0  # the first estimate is wanted soon
 
 
 def test_a_hopeless_tree_leaves_all_cores_but_one(world):

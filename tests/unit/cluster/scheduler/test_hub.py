@@ -5,17 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.cluster.scheduler import hub as hub_module
-from dpbb.cluster.scheduler.open_run import NO_SEAT_S, SEAT_FAILURES, UNIT_FAILURES
+from dpbb.cluster.scheduler.open_run import SEAT_FAILURES
 from dpbb.cluster.scheduler.sharing import TURN_S
 from dpbb.coordination.snapshot import RunState
-from dpbb.errors import (
-    ClusterError,
-    EngineUnavailable,
-    InvariantError,
-    OptionError,
-    StaleLeaseError,
-)
-from dpbb.result import Termination
+from dpbb.errors import EngineUnavailable, InvariantError, OptionError, StaleLeaseError
 from tests.unit.cluster.support import World, seat_message, tiny_spec, whole_tree
 
 
@@ -38,44 +31,6 @@ def test_run_starts_with_the_first_seat():
     assert world.shell.forgotten == [("a", spec.run_id)]
     assert not world.shell.futures
     assert spec.run_id in world.shell.changes
-
-
-def test_a_run_without_a_seat_says_why_once():
-    world, spec = World(), tiny_spec(n_jobs=8)
-    world.open(spec)
-
-    def told():
-        snapshot = world.hub.runs[spec.run_id].snapshot(world.clock.now)
-        rows = [event for event in snapshot.events if event.kind == "no-seat"]
-        return [row.text for row in rows for _ in range(row.count)]
-
-    def wait():
-        for _ in range(2):
-            world.clock.now += NO_SEAT_S
-            world.hub.tick()
-        return told()
-
-    world.hub.tick()
-    assert not told()
-    (text,) = wait()
-    assert "no workers connected: the run waits" in text
-    assert len(wait()) == 1
-    world.join("a")
-    wait()
-    world.hub.remove_worker("a")
-    assert len(wait()) == 2
-
-
-def test_names_are_taken_once():
-    """Also when the first run of the name is over."""
-    world, spec = World(), tiny_spec(n_jobs=2)
-    world.open(spec)
-    with pytest.raises(ClusterError, match="is taken"):
-        world.open(spec)
-    world.join("a")
-    world.finish(spec)
-    with pytest.raises(ClusterError, match="is taken"):
-        world.open(spec)
 
 
 def test_lost_worker_requeues_its_unit():
@@ -141,42 +96,6 @@ def test_runs_take_turns_on_one_seat():
     world.finish(*specs)
 
 
-def test_runs_that_take_turns_say_with_whom_and_not_each_turn():
-    world = World()
-    specs = [tiny_spec(seed, 8, instance=f"shop{seed}") for seed in (1, 2)]
-    for spec in specs:
-        world.open(spec)
-    world.join("a")
-    for _ in range(6):
-        world.clock.now += TURN_S
-        world.hub.tick()
-        ((run_id, unit, attempt),) = world.shell.futures
-        spec = next(spec for spec in specs if spec.run_id == run_id)
-        world.work(spec, (run_id, unit, attempt), stop_after=40)
-    now = world.clock.now
-    shots = [world.hub.runs[spec.run_id].snapshot(now) for spec in specs]
-    assert [shot.shares_with for shot in shots] == [("shop2",), ("shop1",)]
-    for shot in shots:
-        assert shot.waits_for == ""
-        kinds = [event.kind for event in shot.events]
-        assert kinds.count("shared") == 1
-        assert not {"no-seat", "seat-left"} & set(kinds)
-    world.hub.fail(specs[1].run_id, "stopped by a test")
-    assert world.hub.runs[specs[0].run_id].snapshot(now).shares_with == ()
-
-
-def test_gpu_run_leaves_the_cores_to_others():
-    """Runs share only the seats that both can use."""
-    world = World()
-    cpu, gpu = tiny_spec(1, 8, engine="reference"), tiny_spec(2, 8, engine="gpu")
-    world.open(cpu)
-    world.open(gpu)
-    world.join("a")
-    world.join("b", kind="cuda")
-    assert world.hub.runs[cpu.run_id].seats == {"a/cpu0"}
-    assert world.hub.runs[gpu.run_id].seats == {"b/cuda0"}
-
-
 def test_no_more_tasks_than_threads_on_a_worker():
     """A second one would wait behind the first, and its unit with it."""
     world, spec = World(), tiny_spec(n_jobs=8, engine="gpu")
@@ -193,23 +112,6 @@ def test_no_more_tasks_than_threads_on_a_worker():
         world.hub.lease(spec.run_id, key[1], key[2], assignment.seat)
     assert len(run.seats) == 3
     assert len(run.tasks) <= 2
-
-
-def test_task_that_raises_is_tried_again_then_fails_the_run():
-    """With the text of the last error."""
-    world, spec = World(), tiny_spec()
-    world.open(spec)
-    world.join("a")
-    for attempt in range(UNIT_FAILURES):
-        world.clock.now += 100.0
-        world.hub.tick()
-        (assignment,) = world.shell.futures.values()
-        world.shell.futures.clear()
-        world.hub.ended(spec.run_id, assignment, f"Traceback\nValueError: no {attempt}")
-    outcome = world.hub.result(spec.run_id).outcome
-    assert f"failed {UNIT_FAILURES} times" in outcome.error
-    assert "ValueError: no 2" in outcome.error
-    assert not world.hub.result(spec.run_id).broken
 
 
 def test_seat_rests_after_a_failure_and_another_takes_over():
@@ -283,28 +185,6 @@ def test_cores_go_on_at_once_where_an_engine_refused(mixed, kind):
     assert result.snapshot.requeues == 0
 
 
-def test_run_that_the_last_seat_refuses_ends_with_what_it_said(mixed):
-    """At the first refusal of each, not the third."""
-    world, spec, refuse = mixed
-    refuse(EngineUnavailable("too large"))
-    assert refuse(EngineUnavailable("no compiler")) == "a/cpu0"
-    result = world.hub.result(spec.run_id)
-    assert result.outcome.error == (
-        "no seat is left to explore on, a/cpu0 says: no compiler"
-    )
-    assert not world.shell.futures
-
-
-def test_new_worker_with_a_gpu_that_a_run_has_excluded_serves_with_its_cores(mixed):
-    """It comes back under the same names."""
-    world, spec, refuse = mixed
-    refuse(EngineUnavailable("too large"))
-    world.hub.remove_worker("a")
-    world.hub.hello("a", 1, [seat_message("a"), seat_message("a", "cuda")])
-    assert [a.seat for a in world.shell.futures.values()] == ["a/cpu0"]
-    world.finish(spec)
-
-
 def test_invariant_error_of_a_task_fails_the_run_at_once():
     """A proof whose books do not balance is not tried again."""
     world, spec = World(), tiny_spec()
@@ -315,20 +195,6 @@ def test_invariant_error_of_a_task_fails_the_run_at_once():
     result = world.hub.result(spec.run_id)
     assert result.broken
     assert result.outcome.error == "overlap"
-
-
-def test_failed_run_frees_its_seats_and_tells_who_explores():
-    """The seats serve the next run."""
-    world, spec, other = World(), tiny_spec(), tiny_spec(1)
-    world.open(spec)
-    world.join("a")
-    ((_, unit, attempt),) = world.shell.futures
-    world.hub.lease(spec.run_id, unit, attempt, "a/cpu0")
-    world.hub.fail(spec.run_id, "enough")
-    assert world.shell.forgotten == [("a", spec.run_id)]
-    assert not world.shell.futures
-    world.open(other)
-    world.finish(other)
 
 
 def test_better_ub_is_broadcast_but_not_too_often():
@@ -352,72 +218,6 @@ def test_better_ub_is_broadcast_but_not_too_often():
     world.clock.now += hub_module.BROADCAST_S
     world.hub.tick()
     assert len([hint for hint in world.shell.hints if hint[2] is not None]) == 2
-
-
-def test_retired_workers_drain_and_get_nothing_new():
-    """The seat reports at once, gives its unit back, and is busy no more."""
-    world, spec = World(), tiny_spec(n_jobs=8, upper_bound=99)
-    world.open(spec)
-    world.join("a")
-    (key,) = world.shell.futures
-    assignment = world.shell.futures[key]
-    lease = world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
-    assert world.hub.busy_workers() == {"a"}
-    world.hub.retire(["a", "unknown"])
-    assert ("a", "a/cpu0", None) in world.shell.hints
-    run = world.hub.runs[spec.run_id]
-    assert run.coordinator.admit(lease.id, 1) is None
-    world.hub.ended(spec.run_id, assignment, None)
-    assert world.hub.busy_workers() == set()
-    assert not run.seats
-    world.shell.futures.clear()
-    world.join("b")
-    world.finish(spec)
-
-
-@pytest.mark.parametrize("drained", [False, True])
-def test_retired_worker_that_stays_gets_work_again(drained):
-    """Dask may refuse to retire a worker, before or after its seat has drained."""
-    world, spec = World(), tiny_spec(n_jobs=6, upper_bound=99)
-    run = world.open(spec)
-    world.join("a")
-    world.hub.retire(["a"])
-    assert world.hub.table.leaving() == ["a"]
-    (key,) = world.shell.futures
-    if drained:
-        world.work(spec, key)
-        assert not run.seats
-        assert not world.shell.futures
-    world.hub.stay(["a"])
-    assert world.hub.table.leaving() == []
-    world.finish(spec)
-    outcome = world.hub.result(spec.run_id).outcome
-    assert (outcome.counters.decomposed, outcome.counters.leaves) == whole_tree(spec)
-
-
-def test_target_follows_what_runs_can_feed():
-    """Nothing without runs; at least one worker with one."""
-    world = World()
-    assert world.hub.target_workers() == 0
-    spec = tiny_spec(n_jobs=8)
-    world.open(spec)
-    assert world.hub.target_workers() >= 1
-    world.join("a")
-    world.finish(spec)
-    assert world.hub.target_workers() == 0
-
-
-def test_limits_are_looked_at_by_the_clock():
-    """A run without any seat ends at its time limit."""
-    world, spec = World(), tiny_spec(time_limit_s=5.0)
-    world.open(spec)
-    world.clock.now += 4.9
-    world.hub.tick()
-    assert spec.run_id in world.hub.runs
-    world.clock.now += 0.2
-    world.hub.tick()
-    outcome = world.hub.result(spec.run_id).outcome
-    assert outcome.termination is Termination.TIME_LIMIT
 
 
 def test_results_are_kept_as_long_as_there_is_room_for_their_optima(monkeypatch):
@@ -476,19 +276,3 @@ def test_counts_are_exact_whatever_comes_and_goes(data):
     if outcome.value is None:  # a fixed UB, so a fixed tree
         counters = outcome.counters
         assert (counters.decomposed, counters.leaves) == whole_tree(spec)
-
-
-def test_workers_of_one_host_share_its_gpus_in_a_run_too():
-    """The first sees all and has one thread: what it cannot use goes to the others."""
-    world, spec = World(), tiny_spec(n_jobs=8, engine="gpu")
-    world.open(spec)
-    uuids = ("G0", "G1", "G2")
-    for worker in "abc":
-        seats = [seat_message(worker, "cuda", i, uuid) for i, uuid in enumerate(uuids)]
-        world.hub.hello(worker, 1, seats)
-    table = world.hub.table
-    assert [table.workers[worker].n_gpus for worker in "abc"] == [1, 1, 1]
-    assert {seat.device.uuid for seat in table.seats.values()} == set(uuids)
-    assert held(world, spec) == 3
-    (assignment,) = world.shell.futures.values()  # at work, so it did not move
-    assert assignment.seat in table.seats

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from dpbb.cluster.scheduler.monitor import FRESH_S, Monitor
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.coordination.messages import RunSpec
-from dpbb.coordination.snapshot import RunState
 from dpbb.options import TreeOptions
 from tests.unit.dashboard.fakes import BASE, PROBLEM
 
@@ -36,24 +35,6 @@ def world():
     return hub, clock, Monitor(hub, clock)
 
 
-def finish(hub, run_id):
-    del hub.runs[run_id]
-    over = replace(BASE, run_id=run_id, state=RunState.FINISHED)
-    hub.finished[run_id] = SimpleNamespace(snapshot=over)
-
-
-def test_viewers_share_a_snapshot():
-    hub, clock, monitor = world()
-    run = hub.runs["a"] = FakeRun("a", clock)
-    for _ in range(10):
-        monitor.tick()
-        assert monitor.view("a").snapshot.seconds == 100.0
-    assert run.made == 1
-    clock.now += FRESH_S
-    assert monitor.view("a").snapshot.seconds == 100.0 + FRESH_S
-    assert run.made == 2
-
-
 def test_devices_with_what_their_workers_say_of_them():
     hub, clock, _ = world()
     hub.table = SeatTable()
@@ -73,30 +54,3 @@ def test_devices_with_what_their_workers_say_of_them():
     view = monitor.view("a")
     assert ("bound", "auto") in view.parameters or ("bound", "lb1") in view.parameters
     assert view.best_known is None
-
-
-def test_snapshots_that_take_long_are_made_less_often():
-    hub, clock, monitor = world()
-    run = hub.runs["a"] = FakeRun("a", clock, cost_s=0.1)
-    monitor.tick()
-    clock.now += 9.0
-    monitor.tick()
-    assert run.made == 1
-    clock.now += 1.0
-    monitor.tick()
-    assert run.made == 2
-
-
-def test_finished_runs_stay_after_their_results_are_taken():
-    hub, clock, monitor = world()
-    hub.runs["a"] = FakeRun("a", clock)
-    monitor.changed("a")
-    finish(hub, "a")
-    monitor.changed("a")
-    hub.finished.clear()
-    assert monitor.run_ids() == ["a"]
-    seen = monitor.view("a")
-    assert seen.snapshot.state is RunState.FINISHED
-    assert seen.problem is PROBLEM
-    assert seen.history.complete
-    assert monitor.snapshots() == []

@@ -32,13 +32,6 @@ def hub(**finished):
     return SimpleNamespace(runs={}, finished=over)
 
 
-def test_without_the_setting_nobody_is_told():
-    some = Notices(hub(a=BASE))
-    some.changed("a")
-    some.tick()
-    assert some._notifier is None
-
-
 def test_ends_and_failures_and_want_of_seats(told):
     over = replace(BASE, run_id="a", state=RunState.FINISHED, termination="stopped")
     world = hub(a=over, b=replace(over, run_id="b", state=RunState.FAILED))
@@ -54,9 +47,3 @@ def test_ends_and_failures_and_want_of_seats(told):
     some.tick()
     assert some._notifier.target == "tell-me"
     assert some._notifier.told == [("end", "a"), ("failure", "b"), ("no-seats", "c")]
-
-
-def test_a_bad_setting_costs_no_scheduler(caplog):
-    with dask.config.set({CONFIG: "'unclosed"}):
-        assert Notices(hub())._notifier is None
-    assert CONFIG in caplog.text

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from dpbb.cluster.scheduler import restoring
-from dpbb.cluster.scheduler.restoring import going_on, restore_all
+from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.storage import claim
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import NAME, Claim, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError, ClusterError
-from dpbb.options import RunOptions, SolveOptions
 from tests.unit.coordination.test_checkpoint import flow_shop_state
 
 
@@ -130,17 +129,6 @@ def test_an_owner_that_may_be_alive_is_waited_for(tmp_path, monkeypatch):
         return opened
 
     assert len(asyncio.run(owner_dies_later())) == 1
-
-
-def test_limits_count_all_of_the_run(tmp_path):
-    options = SolveOptions(node_limit=7, gap_limit=0.5, tuning={"explorers": 9})
-    state = flow_shop_state()
-    spec = replace(state.spec, options=RunOptions.of(options), tuning=options.tuning)
-    after = going_on(replace(state, spec=spec, left_s=50.0), "/x")
-    assert after.time_limit_s == 50.0
-    assert (after.options.node_limit, after.options.gap_limit) == (7, 0.5)
-    assert after.tuning.explorers == 9
-    assert going_on(state, "/x").time_limit_s is None
 
 
 def test_a_folder_that_cannot_be_looked_at_keeps_no_other(

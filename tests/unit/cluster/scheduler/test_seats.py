@@ -58,16 +58,6 @@ def test_second_process_on_a_gpu_stays_idle_until_the_first_goes(caplog):
     assert not table.seats
 
 
-def test_leaving_worker_gets_no_more_work():
-    """Its seats are usable by nobody, but still known."""
-    table = SeatTable()
-    table.announce("a", 1, [seat_message("a")])
-    table.workers["a"].leaving = True
-    assert usable(table, "cpu") == set()
-    assert table.remove("unknown") == []
-    assert [seat.id for seat in table.remove("a")] == ["a/cpu0"]
-
-
 def see(*uuids, worker):
     return [
         seat_message(worker, "cuda", index, uuid) for index, uuid in enumerate(uuids)
@@ -76,13 +66,6 @@ def see(*uuids, worker):
 
 def gpus_of(table, worker):
     return {seat.device.uuid for seat in table.workers[worker].seats}
-
-
-def test_one_process_that_sees_several_gpus_has_a_seat_for_each():
-    """Nobody else is there to take one."""
-    table = SeatTable()
-    assert table.announce("a", 4, see("G0", "G1", worker="a")) == []
-    assert usable(table, "gpu") == {"a/cuda0", "a/cuda1"}
 
 
 def test_workers_that_see_the_same_gpus_share_them(caplog):
@@ -107,17 +90,3 @@ def test_a_gpu_at_work_does_not_move():
         seat.run = "run"
     assert len(table.announce("b", 2, see("G0", "G1", worker="b"))) == 2
     assert gpus_of(table, "a") == {"G0", "G1"}
-
-
-def test_it_is_said_why_there_is_no_seat():
-    table = SeatTable()
-    only_gpu = {"cuda": "gpu"}
-    assert table.why_none(only_gpu).startswith("no workers connected: the run waits")
-    table.announce("a", 4, [seat_message("a")])
-    text = table.why_none(only_gpu)
-    assert "engine gpu (a cuda device)" in text
-    assert "1 worker(s) are 1 cpu" in text
-    assert "serve other runs" in table.why_none({"cpu": "cpu"})
-    for entry in table.workers.values():
-        entry.leaving = True
-    assert "is about to close: the run waits" in table.why_none({"cpu": "cpu"})

@@ -219,11 +219,3 @@ def test_owner_in_another_container_of_the_same_name_is_believed(folder, after):
     after(lambda: rewrite(folder, beat=beat + 10))
     with pytest.raises(CheckpointError, match=f"process {2**22 + 1}"):
         Claim(folder, "run~2")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="of /proc")
-def test_a_container_is_told_apart_from_its_host():
-    """By the name space of its pids, which only this process's own kernel knows."""
-    here = module.machine_here()
-    assert here == module.machine_here()
-    assert os.readlink("/proc/self/ns/pid") in here

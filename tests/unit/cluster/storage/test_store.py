@@ -9,7 +9,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.cluster.storage.store import Folder, file_to_write, in_thread, in_time
+from dpbb.cluster.storage.store import Folder, file_to_write, in_time
 from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.errors import CheckpointError
 
@@ -64,14 +64,6 @@ def test_a_server_that_is_not_there_is_named():
             use("dpbb-server://me:secret@there/x")
 
 
-def test_folders_and_files_of_the_root_of_a_store():
-    inner = Folder("memory://in-the-root")
-    inner.probe()
-    root = Folder("memory://")
-    assert "memory://in-the-root" in root.folders()
-    assert root.label("x") == "memory://x"
-
-
 @pytest.mark.parametrize("place", ["/", "memory://", "memory://dpbb-no-such-place"])
 def test_what_is_not_there_is_named_as_it_was_given(place):
     """A URL is not a path below the working directory."""
@@ -98,19 +90,6 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path):
     folder, name = file_to_write(str(tmp_path / "x.dpbb"))
     assert (folder.url, name) == (str(tmp_path), "x.dpbb")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_somebody_else_deleted_is_deleted(tmp_path):
-    Folder(str(tmp_path)).delete("nothing")
-
-
-def test_answers_and_errors_come_back():
-    async def both():
-        assert await in_thread(divmod, 7, 2) == (3, 1)
-        with pytest.raises(ZeroDivisionError):
-            await in_time("there", divmod, 7, 0)
-
-    asyncio.run(both())
 
 
 def test_what_does_not_answer_is_left_alone(monkeypatch):

@@ -129,26 +129,6 @@ def test_light_reports_come_at_their_interval_and_full_ones_at_theirs():
     assert light[0].least_lb == 7
 
 
-def test_answers_stretch_the_intervals():
-    """Those of the last answer hold, not those of the run."""
-    order = Order(OrderKind.CONTINUE, 100, report_s=40, full_s=120)
-    link = ScriptedLink(*[order] * 1000)
-    explore(link, 400, report_interval_s=4, checkpoint_interval_s=12)
-    light = [report for report in link.reports if report.full is None]
-    full = [report for report in link.reports if report.full is not None]
-    assert 4 <= len(light) <= 22
-    assert 2 <= len(full) <= 9
-
-
-def test_dear_full_reports_come_seldom(monkeypatch):
-    """Two open roots at 5 s each, at most a twentieth of the time: every 200 s."""
-    monkeypatch.setattr("dpbb.cluster.worker.exploration.ROOT_S", 5.0)
-    link = ScriptedLink()
-    explore(link, 700, checkpoint_interval_s=1)
-    full = [report.decomposed // 10 for report in link.reports if report.full]
-    assert full == [200, 400, 600, 700]
-
-
 def test_node_limit_is_told_of_as_soon_as_a_lease_has_reached_it():
     """Once, whatever the answer; without one the next report is the last."""
     link = ScriptedLink()
@@ -219,16 +199,6 @@ def test_a_unit_that_ends_while_it_shrinks_is_finished(monkeypatch):
     assert not len(link.reports[-1].full.remaining)
 
 
-def test_hints_are_taken_between_slices():
-    """A UB that is worse than one's own changes nothing."""
-    link = ScriptedLink()
-    link.control.hint(ub=80, report_now=True)
-    link.control.hint(ub=90, report_now=False)
-    session, _ = explore(link, 2)
-    assert session.ubs == [80, 80]
-    assert [report.full is None for report in link.reports] == [True, False]
-
-
 def test_hints_end_the_slice_under_way(monkeypatch):
     """And nobody's, once the lease is over."""
     link, ended = ScriptedLink(), []
@@ -275,30 +245,6 @@ def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
     session, _ = explore(link, 3)
     assert session.given == []
     assert link.reports[0].full is None
-
-
-def test_order_and_hint_that_cross_are_one_donation():
-    link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
-    link.control.hint(ub=None, report_now=True)
-    answer = link.report
-
-    def report(message):
-        if not link.reports:
-            link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.1", 7))
-        return answer(message)
-
-    link.report = report
-    session, _ = explore(link, 3)
-    assert session.given == [12]
-
-
-def test_save_is_a_full_report_at_once():
-    """And the unit goes on."""
-    link = ScriptedLink(OrderKind.SAVE)
-    link.control.hint(ub=None, report_now=True)
-    explore(link, 3)
-    assert [report.full is None for report in link.reports] == [True, False, False]
-    assert not link.reports[1].full.last
 
 
 @pytest.mark.parametrize("kind", [OrderKind.DRAIN, OrderKind.STOP])

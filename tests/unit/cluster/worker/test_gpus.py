@@ -2,7 +2,6 @@
 
 import pytest
 
-from dpbb.cluster.worker import gpus
 from dpbb.cluster.worker.gpus import (
     SEATS,
     VISIBLE,
@@ -44,11 +43,6 @@ def test_visible_gpus_as_cuda_takes_the_mask(monkeypatch, mask, expected):
     assert visible_gpus(environ) == expected
 
 
-def test_no_driver_no_gpu(monkeypatch):
-    monkeypatch.setattr(nvml, "device_count", lambda: 0)
-    assert visible_gpus({VISIBLE: "0"}) == visible_gpus({}) == []
-
-
 def test_one_worker_for_each_gpu(two):
     """With one it uses nothing else, with ``auto`` the cores are the second choice."""
     assert plan_workers(None, "gpu") == [
@@ -64,22 +58,6 @@ def test_workers_on_the_cores(two):
     assert plan_workers(3, "reference") == [{SEATS: "cpu"}] * 3
     problem = TinyFlowShop(((3, 9), (8, 1)))
     assert plan_workers(2, "auto", problem, TreeOptions()) == [{SEATS: ""}] * 2
-
-
-def test_no_cupy_no_gpu(monkeypatch):
-    monkeypatch.setattr(nvml, "device_count", lambda: 3)
-    monkeypatch.setattr(gpus, "find_spec", lambda _: None)
-    assert plan_workers(2, "auto") == [{SEATS: ""}] * 2
-    monkeypatch.setattr(gpus, "find_spec", lambda _: "found")
-    monkeypatch.delenv(VISIBLE, raising=False)
-    assert len(plan_workers(None, "auto")) == 3
-
-
-def test_cupy_without_the_package_that_counts_gpus_is_told(monkeypatch, caplog):
-    monkeypatch.setattr(nvml, "device_count", lambda: 0)
-    monkeypatch.setattr(gpus, "find_spec", lambda name: name == "cupy" or None)
-    assert plan_workers(None, "auto") == [{SEATS: ""}]
-    assert "nvidia-ml-py" in caplog.text
 
 
 def test_numbers_that_cannot_be_are_refused(two):

@@ -111,46 +111,6 @@ def test_what_the_run_has_already_is_not_offered(started):
     assert values[0] == 99
 
 
-def test_threads_end_when_there_are_to_be_fewer(started):
-    running = []
-
-    def noted(method, start, search):
-        running.append(start)
-        return until_stopped(method, start, search)
-
-    run = started(Channel(noted), threads=3)
-    run.know(beginning(100))
-    wait_until(lambda: len(running) == 2)  # two of the three work together
-    run.resize(1)
-    wait_until(lambda: len(searching()) == 1)
-    run.resize(0)
-    wait_until(lambda: not searching())
-
-
-def test_most_threads_work_together(started):
-    searches = []
-
-    def noted(method, start, search):
-        searches.append((method, search.threads))
-        return until_stopped(method, start, search)
-
-    started(Channel(noted), threads=9).know(beginning(100))
-    wait_until(lambda: len(searches) == 3)
-    assert sorted(searches) == [("auto", 7), ("swap", 1), ("swap", 1)]
-
-
-def test_a_single_thread_takes_all_methods_in_turn(started):
-    methods = []
-
-    def noted(method, start, search):
-        methods.append((method, search.threads))
-        return Incumbent(start.value, start.permutation, method)
-
-    started(Channel(noted, ("swap", "move"))).know(beginning(100))
-    wait_until(lambda: len(methods) > 6)
-    assert methods[:6] == [("auto", 1), ("swap", 1), ("move", 1)] * 2
-
-
 @pytest.mark.parametrize("error", [ZeroDivisionError(), OptionError("not here")])
 def test_a_method_that_fails_is_left_out_and_people_are_told_once(
     started, caplog, error
@@ -172,13 +132,6 @@ def test_a_method_that_fails_is_left_out_and_people_are_told_once(
     (note,) = channel.notes
     assert "heuristic bad" in note
     assert type(error).__name__ in note
-
-
-def test_the_threads_end_with_the_run_that_is_gone(started):
-    channel = Channel(better_by_one)
-    channel.gone = True
-    started(channel).know(beginning(100))
-    wait_until(lambda: not searching())
 
 
 def test_the_threads_end_when_nothing_can_be_better(started):

@@ -126,9 +126,3 @@ def test_torn_down_plugin_and_closed_loop(loop):
     _, link = make(dead)
     with pytest.raises(SeatClosedError):
         link.call("dpbb_report")
-
-
-def test_paused_worker_goes_on(loop):
-    """Memory is for others to free."""
-    _, link = make(loop, status=Status.paused)
-    assert link.status() is SeatStatus.OPEN

@@ -2,7 +2,6 @@
 
 import threading
 
-from dpbb.cluster.worker import plugin
 from dpbb.cluster.worker.plugin import Health
 from dpbb.engines import nvml
 
@@ -23,16 +22,3 @@ def test_heartbeats_carry_the_latest_reading_and_wait_for_none(monkeypatch):
     metric._thread.join(60)
     assert metric(None) == {"GPU-a": {"watts": 100.0}, "GPU-b": {"watts": 100.0}}
     assert asked == ["GPU-a", "GPU-b"]  # once, while the reading is fresh
-
-
-def test_an_old_reading_is_taken_again(monkeypatch):
-    watts = iter([100.0, 200.0])
-    monkeypatch.setattr(nvml, "health", lambda _: {"watts": next(watts)})
-    monkeypatch.setattr(plugin, "FRESH_S", 0.0)
-    metric = Health(("GPU-a",))
-    found = []
-    for _ in range(2):
-        metric(None)
-        metric._thread.join(60)
-        found.append(metric._latest["GPU-a"]["watts"])
-    assert found == [100.0, 200.0]
