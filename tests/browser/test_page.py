@@ -250,25 +250,3 @@ def test_a_scheduler_that_is_gone_looks_gone(page):
     page.clock.run_for(20_000)
     page.locator("#dpbb-lost", has_text="was lost at").wait_for()
     assert page.locator("body.dpbb-lost").count() == 1
-
-
-def test_nothing_is_wider_than_the_window(client, page):
-    with huge_run(client):
-        for width, theme in ((420, "dark"), (900, "light"), (1920, "light")):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.goto(support.page_address(client) + f"?theme={theme}")
-            page.locator("#dpbb-status", has_text="running").wait_for()
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.errors == []
-
-
-def test_the_bar_covers_nothing_where_it_has_two_lines(client, page):
-    page.goto(support.page_address(client))
-    for width, theme in ((700, "Light"), (900, "Dark"), (1000, "Light")):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.locator("#dpbb-theme").wait_for()
-        bar = page.locator(".navbar").bounding_box()
-        head = page.locator("#dpbb-head").bounding_box()
-        assert head["y"] >= bar["y"] + bar["height"]
-        page.locator("#dpbb-theme").click()  # nothing lies above it
-        page.locator("#dpbb-theme", has_text=theme).wait_for()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import dpbb as package
 from dpbb.errors import ClusterError, InstanceError, OptionError
 
 SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
@@ -128,52 +127,6 @@ def test_bad_scheduler_file_is_an_error(dpbb, tmp_path, content, code, message):
 
 
 # -- the same from Python --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("instance", "message"),
-    [
-        (None, "expected a two-dimensional table of processing times, got None"),
-        ([[1, -2]], "row 0, column 1: expected a whole number >= 0, got -2"),
-        ("ta000", "expected ta001 to ta120, got 'ta000'"),
-    ],
-    ids=lambda value: None if isinstance(value, str) else repr(value)[:20],
-)
-@pytest.mark.parametrize("function", ["solve", "submit"])
-def test_bad_instances(function, instance, message):
-    with pytest.raises(InstanceError) as raised:
-        getattr(package, function)(instance)
-    assert message in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"threads": 0}, "threads: expected a whole number from 1 to 1024, got 0"),
-        ({"timelimit": 3}, "did you mean time_limit_s"),
-        ({"initial": [0]}, "initial: expected 2 jobs, got 1"),
-        ({"tuning": {"root_order": [0, 1, 2]}}, "root_order: expected 2 jobs, got 3"),
-        ({"client": 3}, "client: expected a distributed.Client, got 3"),
-        ({"options": {"threads": 1}}, "options: expected SolveOptions, got {'thr"),
-    ],
-)
-@pytest.mark.parametrize("function", ["solve", "submit"])
-def test_bad_keywords(function, arguments, message):
-    with pytest.raises(OptionError) as raised:
-        getattr(package, function)([[1, 2], [3, 4]], **arguments)
-    assert message in str(raised.value)
-
-
-def test_bad_orders():
-    with pytest.raises(OptionError, match="permutation: expected 2 jobs, got 1"):
-        package.evaluate([[1, 2], [3, 4]], [0])
-    with pytest.raises(OptionError, match="expected a whole number at position 1"):
-        package.evaluate([[1, 2], [3, 4]], [0, 1.0])
-
-
-def test_unknown_attribute_of_the_package():
-    with pytest.raises(AttributeError, match="has no attribute 'slove'"):
-        package.slove  # noqa: B018
 
 
 def test_errors_are_also_the_builtin_ones():

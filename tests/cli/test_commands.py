@@ -54,24 +54,6 @@ def test_info_as_json(dpbb, shop):
     assert facts["lb1_root"] <= facts["lb1_children"] <= 9
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("info", "{}"),
-        ("info", "{}", "--json"),
-        ("evaluate", "{}", "0 1 2"),
-        ("estimate", "{}", "--seconds", "0.1", "--upper-bound", "9"),
-        ("heuristic", "{}", "--iterations", "1"),
-        ("solve", "{}", "--workers", "0"),
-    ],
-)
-def test_what_a_table_was_taken_for_is_told(dpbb, shop, words):
-    ran = dpbb(*(word.format(shop) for word in words))
-    assert ran.code in (0, 3)
-    assert f"{shop}: 3 jobs x 2 machines\n" in ran.err
-    assert f"{shop}:" not in ran.out
-
-
 @pytest.mark.parametrize("flag", ["--quiet", "--log-json"])
 def test_nothing_is_told_where_only_a_result_is_asked_for(dpbb, shop, flag):
     ran = dpbb("solve", shop, "--workers", "0", flag, "--json")
@@ -79,25 +61,6 @@ def test_nothing_is_told_where_only_a_result_is_asked_for(dpbb, shop, flag):
     assert [
         json.loads(line) for line in ran.err.splitlines()
     ] == [] or flag != "--quiet"
-
-
-def test_nothing_is_told_of_a_benchmark_instance(dpbb):
-    assert dpbb("info", "ta022").err == ""
-
-
-@pytest.mark.parametrize("command", ["info", "heuristic", "solve"])
-def test_a_file_that_is_not_utf8_is_said_to_be_read_as_what(dpbb, tmp_path, command):
-    (tmp_path / "shop.csv").write_bytes("job,cut\nTür,3\nb,2\n".encode("latin-1"))
-    ran = dpbb(command, tmp_path / "shop.csv")
-    assert ran.err.count("shop.csv: read as CP1252, not UTF-8") == 1
-    if command == "solve":
-        assert "CP1252" not in dpbb(command, tmp_path / "shop.csv", "-q").err
-
-
-def test_info_of_a_turned_table(dpbb, shop):
-    turned = dpbb("info", shop, "--orientation", "machines_rows", "--json")
-    facts = json.loads(turned.out)
-    assert (facts["n_jobs"], facts["n_machines"]) == (2, 3)
 
 
 def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
@@ -130,21 +93,6 @@ def test_engines_says_which_and_why_not(dpbb):
     text = dpbb("engines").out
     assert text.splitlines()[0].startswith("gpu")
     assert "thread(s)" in text
-
-
-def test_bench_runs_a_suite_and_returns_its_code(dpbb, monkeypatch):
-    class Suite:
-        @staticmethod
-        def add_arguments(parser):
-            parser.add_argument("--rows", type=int)
-
-        @staticmethod
-        def run(args):
-            return args.rows
-
-    monkeypatch.setitem(sys.modules, "dpbb.bench.cpu", Suite)
-    assert dpbb("bench", "cpu", "--rows", "7").code == 7
-    assert "dask" in dpbb("bench", "--help").out
 
 
 def test_module_and_script_are_the_same(monkeypatch, capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -12,9 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dpbb as package
-from dpbb import progress
 from dpbb.cluster.client.connect import VARIABLES
-from dpbb.errors import ClusterError, SchedulerLostError
 from tests.cluster.support import permutations_of, wait_until
 from tests.processes import dask_processes
 
@@ -111,26 +108,6 @@ def test_stop_says_that_the_state_was_not_saved(dpbb, address, tmp_path):
     assert str(folder) in ran.err
 
 
-def test_ctrl_c_leaves_the_run(dpbb, address, monkeypatch):
-    run_id = submit(dpbb, "ta056", "--cutoff", "3679", "--engine", "cpu")
-    show = progress.show
-
-    def interrupted(*args):
-        signal.raise_signal(signal.SIGINT)
-        return show(*args)
-
-    monkeypatch.setattr(progress, "show", interrupted)
-    ran = dpbb("attach", run_id)
-    assert ran.code == 4
-    assert f"run {run_id} goes on" in ran.err
-    with Client(address) as client:
-        states = {run.run_id: run.state for run in package.runs(client)}
-        assert states[run_id] == "running"
-        with package.attach(run_id, client) as run:
-            run.stop()
-            assert run.result().termination == "stopped"
-
-
 def test_a_scheduler_that_dies_is_an_error_without_a_traceback(dpbb):
     with dask_processes(0) as processes:
         wait_until(lambda: dpbb("list", "--scheduler", processes.address).code == 0)
@@ -152,16 +129,6 @@ def test_a_scheduler_that_dies_is_an_error_without_a_traceback(dpbb):
     assert "Traceback" not in err
 
 
-def test_a_scheduler_that_died_is_named_whatever_is_asked(dpbb):
-    """A client that waits for it to come back gives up in the end."""
-    with dask_processes(0) as processes:
-        wait_until(lambda: dpbb("list", "--scheduler", processes.address).code == 0)
-        with Client(processes.address, timeout=5, set_as_default=False) as client:
-            processes.end(processes.scheduler)
-            with pytest.raises(SchedulerLostError, match=processes.address):
-                package.runs(client)
-
-
 @pytest.mark.parametrize("name", VARIABLES)
 def test_every_command_uses_the_variables(dpbb, cluster, name, monkeypatch, tmp_path):
     """And says which cluster it is, where there could be another one."""
@@ -178,17 +145,6 @@ def test_every_command_uses_the_variables(dpbb, cluster, name, monkeypatch, tmp_
     assert (ran.code, line in ran.err) == (0, True), ran.err
     run_id = submit(dpbb, *tree)
     assert json.loads(dpbb("attach", run_id, "--json").out)["decomposed"] == 1_586
-
-
-def test_unknown_runs_are_named(dpbb, address):
-    ran = dpbb("attach", "nothing")
-    assert ran.code == 1
-    assert "expected the name of one run" in ran.err
-    with (
-        Client(address) as client,
-        pytest.raises(ClusterError, match="expected the name of one run"),
-    ):
-        package.attach("nothing", client)
 
 
 SHOP = "2,3\n1,4\n3,1\n2,2\n4,1\n1,1\n3,3\n"
@@ -219,17 +175,6 @@ def test_all_optima_are_there_for_whoever_comes_later(dpbb, address, shop, tmp_p
     assert results[3]["optima"] == results[0]["optima"]
     ran = dpbb("attach", run_id, "--optima-file", first, "-q")
     assert f"optima       {len(listed)}; all of them in {first}\n" in ran.out
-
-
-def test_a_file_that_nobody_would_write_is_refused(dpbb, address, shop, tmp_path):
-    path = tmp_path / "optima.txt"
-    ran = dpbb("submit", shop, "--all-optima", "--optima-file", path)
-    assert (ran.code, path.exists()) == (2, False)
-    assert "dpbb attach RUN --optima-file FILE writes all" in ran.err
-    run_id = submit(dpbb, shop, "--cutoff", "5")
-    ran = dpbb("attach", run_id, "--optima-file", path)
-    assert (ran.code, path.exists()) == (2, False)
-    assert "optima_file: expected a run with all_optima" in ran.err
 
 
 def test_attach_writes_the_certificate(dpbb, address, tmp_path, monkeypatch):

@@ -5,16 +5,6 @@ from __future__ import annotations
 import json
 
 
-def test_estimate_for_people(dpbb):
-    ran = dpbb("estimate", "ta005", "--upper-bound", 1235, "--samples", 20, "--gpus", 2)
-    assert ran.code == 0
-    lines = ran.out.splitlines()
-    assert lines[0] == "instance     ta005 (20 x 5)"
-    assert lines[1] == "tree         nodes with LB < 1235, minmin"
-    assert any("2 H100" in line for line in lines)
-    assert any("measured on" in line for line in lines)
-
-
 def test_estimate_as_json(dpbb):
     ran = dpbb(
         *("estimate", "ta005", "--upper-bound", 1235, "--samples", 1000000, "--json"),

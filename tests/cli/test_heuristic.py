@@ -10,14 +10,6 @@ import dpbb as package
 from tests.cluster.support import in_process_cluster
 
 
-def test_text_says_how_good_the_schedule_is(dpbb):
-    ran = dpbb("heuristic", "ta011", "--method", "neh", "--progress", "plain")
-    assert ran.code == 0
-    assert "best known   1582 (optimal): " in ran.out
-    assert "  neh" in ran.out
-    assert "BestSol" in ran.err
-
-
 def test_json_is_a_result_that_other_commands_take(dpbb, tmp_path):
     ran = dpbb("heuristic", "ta001", "--method", "neh", "--json", "-q")
     assert (ran.code, ran.err) == (0, "")

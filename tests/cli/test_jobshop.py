@@ -34,12 +34,6 @@ def test_evaluate_sequences(dpbb, shop):
     assert ran.out.splitlines()[-1] == "best: solution 0, makespan 12"
 
 
-def test_solutions_of_other_systems_are_read(dpbb, shop, tmp_path):
-    file = tmp_path / "bom.txt"
-    file.write_bytes(b"\xef\xbb\xbf" + SEQUENCES.replace("\n", "\r\n").encode())
-    assert dpbb("jobshop", "evaluate", shop, file).code == 0
-
-
 def test_evaluate_machine_orders_of_which_one_is_cyclic(dpbb, shop):
     given = (shop, shop.parent / "orders.txt", "--encoding", "machine_orders")
     assert "cyclic" in dpbb("jobshop", "evaluate", *given).out

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from dpbb.errors import EngineUnavailable
-from dpbb.text.files import check_writable
 
 NOTHING_BELOW = ("solve", "ta001", "--cutoff", "1000", "-q")
 """Ends without a schedule."""
@@ -58,12 +57,6 @@ def test_a_device_stays(dpbb, device):
     assert kind(device) == stat.S_IFCHR
 
 
-@pytest.mark.cluster
-def test_nothing_is_left_without_a_schedule(dpbb, tmp_path):
-    dpbb(*NOTHING_BELOW, "--output", tmp_path / "s.csv")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("error", "code"), [(EngineUnavailable("no gpu"), 1), (KeyboardInterrupt(), 130)]
 )
@@ -74,16 +67,6 @@ def test_nothing_is_left_by_a_failed_solve(dpbb, tmp_path, monkeypatch, error, c
     monkeypatch.setattr("dpbb.api.solve", fail)
     assert dpbb("solve", "ta001", "-q", "--output", tmp_path / "s.csv").code == code
     assert not list(tmp_path.iterdir())
-
-
-def test_a_link_to_nothing_gets_its_file(dpbb, tmp_path):
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "s.csv")
-    check_writable(link, "--output")
-    assert [path.name for path in tmp_path.iterdir()] == ["link"]
-    assert dpbb("evaluate", "ta001", *order(), "--output", link).code == 0
-    assert kind(link) == stat.S_IFLNK
-    assert (tmp_path / "s.csv").read_text().startswith("position,job")
 
 
 def order():
@@ -99,18 +82,6 @@ def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
         "dpbb: error: /dev/full: cannot be written: No space left on device\n"
     )
     assert json.loads(ran.out)["makespan"] == 1278
-
-
-@pytest.mark.cluster
-@needs_full
-def test_the_result_is_shown_though_its_certificate_cannot_be_written(dpbb):
-    cutoff = ("ta016", "--cutoff", "1397", "--engine", "cpu")
-    ran = dpbb("solve", *cutoff, "-q", "--json", "--certificate", FULL)
-    assert ran.code == 1
-    assert ran.err == (
-        "dpbb: error: /dev/full: cannot be written: No space left on device\n"
-    )
-    assert json.loads(ran.out)["decomposed"] == 1_586
 
 
 @needs_full

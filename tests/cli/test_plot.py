@@ -7,13 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from dpbb import solve
 from dpbb.cli.plot import read_plotted, read_schedule
 from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopInstance
 from dpbb.progress import snapshot_json
-from dpbb.text.labels import Names
 from tests.unit.plotting.samples import INSTANCE, checkpoint, result, snapshot
 
 PNG = b"\x89PNG"
@@ -93,38 +90,6 @@ def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpb
     assert "none.csv" in missing.err
 
 
-def test_a_result_with_given_jobs_is_drawn_from_its_shop(tmp_path, dpbb):
-    given = ("--front", "3,1", "--back", "8", "--workers", 0, "--heuristics", "neh")
-    values = json.loads(dpbb("solve", "ta001", *given, "--json", "-q").out)
-    assert (values["permutation"][:2], values["permutation"][-1]) == ([3, 1], 8)
-    del values["schedule"]
-    (tmp_path / "result.json").write_text(json.dumps(values))
-    page = tmp_path / "gantt.html"
-    for more in (), ("--instance", "ta001"):
-        ran = dpbb("plot", tmp_path / "result.json", "--output", page, *more)
-        assert (ran.code, ran.err) == (0, "")
-        assert "ta001, given front 3 1, given back 8: makespan" in page.read_text()
-        page.unlink()
-    other = dpbb(
-        *("plot", tmp_path / "result.json", "--output", page, "--instance", "ta002")
-    )
-    assert "got ta002, given front 3 1, given back 8 of" in other.err
-
-
-def test_the_options_of_the_kinds(files, dpbb):
-    output = ("--output", files / "plot.png")
-    command = ("plot", files / "result.json", *output, "--size", "4", "3", "--dpi", 50)
-    assert dpbb(*command, "--no-critical-path").code == 0
-    assert dpbb(*command, "--kind", "convergence", "--linear-time").code == 0
-    page = ("--output", files / "gantt.html")
-    assert dpbb(*command, *page).code == 0
-    assert "position @place" in (files / "gantt.html").read_text()
-    assert ".html for a gantt" in dpbb(*command, *page, "--kind", "convergence").err
-    wrong = dpbb(*command, "--linear-time")
-    assert wrong.code == 2
-    assert "--linear-time: expected with --kind convergence, got gantt" in wrong.err
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -165,33 +130,6 @@ def test_damaged_schedules_are_refused(old, new, where):
     assert read_schedule(CSV, "s.csv").permutation == (1, 0)
     with pytest.raises(OptionError, match=f"s.csv: {where}expected position, job"):
         read_schedule(CSV.replace(old, new), "s.csv")
-
-
-def test_jobs_and_machines_that_are_called_by_numbers_are_drawn(files, dpbb):
-    """As ``dpbb solve --output`` writes the names of a table with order numbers."""
-    shop = FlowShopInstance("x", [[3, 4], [2, 5]], Names(("1001", "4711"), ("7", "9")))
-    solved = solve(shop, engine="reference", verbosity="quiet")
-    solved.schedule().write_csv(files / "numbers.csv")
-    found = read_plotted(str(files / "numbers.csv")).content
-    order = [found.names.job(job) for job in found.permutation]
-    assert order == [solved.names.job(job) for job in solved.permutation]
-    assert found.names.machines == ("7", "9")
-    assert found.end.max() == solved.makespan
-    ran = dpbb("plot", files / "numbers.csv", "--output", files / "numbers.png")
-    assert (ran.code, ran.err) == (0, "")
-
-
-def test_a_log_of_a_solve_without_a_tree_can_be_drawn(dpbb, tmp_path):
-    (tmp_path / "$one$.csv").write_text("3,2,4\n")
-    ran = dpbb("solve", tmp_path / "$one$.csv", "--log-json", "--json")
-    (tmp_path / "run.log").write_text(ran.err)
-    assert [json.loads(line)["state"] for line in ran.err.splitlines()] == [
-        "running",
-        "finished",
-    ]
-    picture = tmp_path / "x.png"
-    assert dpbb("plot", tmp_path / "run.log", "--output", picture).code == 0
-    assert picture.read_bytes().startswith(PNG)
 
 
 @pytest.mark.parametrize(

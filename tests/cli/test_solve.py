@@ -84,14 +84,6 @@ def test_upper_bound_leaves_heuristics_on(dpbb):
     assert (unmet["makespan"], unmet["permutation"]) == (None, None)
 
 
-def test_root_bound_proof_needs_no_tree(dpbb, tmp_path):
-    file = tmp_path / "one.csv"
-    file.write_text("3\n4\n5\n")
-    ran = dpbb("solve", file)
-    assert ran.code == 0
-    assert "optimal, as the root bound equals the incumbent: no tree" in ran.out
-
-
 def test_limits_end_with_their_exit_codes(dpbb):
     ran = dpbb("solve", "ta056", "--time-limit", 4, "--json", "-q")
     values = json.loads(ran.out)

@@ -128,15 +128,6 @@ def test_a_live_view_below_rows_then_the_result(width):
     assert "Traceback" not in text
 
 
-def test_sigterm_ends_the_view_too():
-    with Terminal(*SOLVE) as terminal:
-        terminal.until("ta056, running")
-        os.kill(terminal.pid, signal.SIGTERM)
-        assert terminal.end() == 3
-        assert terminal.is_as_before()
-        assert "running" not in terminal.text()
-
-
 def test_an_error_under_the_view_leaves_a_message(tmp_path):
     folder = tmp_path / "proofs"
     folder.mkdir()
@@ -174,15 +165,6 @@ def test_other_faces(name, value, there, absent):
     assert there in written
     assert absent not in written
     assert "optimal" in written
-
-
-def test_a_pipe_gets_rows_and_nothing_that_moves_a_cursor():
-    """The terminal of the result is none of the progress."""
-    arguments = " ".join((sys.executable, "-m", "dpbb", *SMALL))
-    with os.popen(f"{arguments} 2>&1 >/dev/null") as pipe:  # noqa: S605
-        rows = pipe.read()
-    assert "BestBound" in rows
-    assert ERASE not in rows
 
 
 def test_a_run_that_is_attached_to_looks_the_same(tmp_path):

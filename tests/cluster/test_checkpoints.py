@@ -21,7 +21,7 @@ from dpbb.cluster.storage.checkpoint_folder import (
 )
 from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.coordination.format import to_bytes
-from dpbb.errors import CheckpointError, ClusterError, OptionError
+from dpbb.errors import CheckpointError, OptionError
 from dpbb.result import Status, Termination
 from tests.cluster.support import (
     HUGE,
@@ -211,19 +211,6 @@ async def test_two_runs_do_not_go_on_from_one_folder_at_a_time(c, s, a, tmp_path
         await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_runs_without_checkpoints_say_so(c, s, a, tmp_path):
-    run = await submit(c, spec_of(*HUGE))
-    with pytest.raises(CheckpointError, match="expected a run with checkpoints"):
-        await run.save_now()
-    assert (await run.snapshot()).checkpoint is None
-    await run.stop()
-    await run.wait()
-    with pytest.raises(ClusterError, match="which is over"):
-        await run.save(tmp_path / "late")
-    await run.close()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 def test_a_killed_scheduler_costs_an_interval(tmp_path):
     """SIGKILL of the scheduler's process in mid-run; another one goes on, exactly."""
@@ -314,24 +301,3 @@ def test_custom_problems_are_given_again(tmp_path):
         dpbb.resume(folder)
     again = dpbb.resume(folder, problem=problem, verbosity="quiet")
     assert again.makespan == result.makespan
-
-
-@pytest.mark.slow
-@gen_cluster(client=True, nthreads=ONE * 3, timeout=100)
-async def test_many_interruptions_at_any_time(c, s, *workers, tmp_path):
-    """Saved and stopped at random moments until the tree is done."""
-    import random
-
-    instance, ub, *golden = LARGE
-    folder = tmp_path / "run"
-    run = await submit(c, spec_of(instance, ub, checkpoint=str(folder)))
-    for _ in range(40):
-        if await run.wait(random.uniform(0.02, 0.3)):
-            break
-        await run.stop()
-        await run.wait()
-        await run.close()
-        run = await go_on(c, folder)
-        await asyncio.sleep(0)
-    assert counts(await run.result()) == tuple(golden)
-    await run.close()

@@ -8,9 +8,6 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-import dpbb
-from dpbb.cluster.client.run import page_address
-from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler.page import is_loopback, is_own_name
 from dpbb.errors import ClusterError
 from tests.cluster.support import HUGE, SMALL, spec_of, submit, wait_until
@@ -63,18 +60,6 @@ def test_the_page_comes_with_the_first_run(client):
     assert "cdn.bokeh.org" not in page  # it must work without the Internet
     # Dask's own pages know of it
     assert 'href="dpbb"' in get(client, "/status")[1]
-
-
-def test_finished_runs_stay_and_the_page_is_attached_once(cluster, client):
-    with submit(client, spec_of(*SMALL[:2])) as run:
-        outcome = run.result()
-    plugin = cluster.scheduler.extensions["dpbb"]
-    view = plugin.monitor.view(run.run_id)
-    assert view.snapshot.termination == "exhausted"
-    assert view.snapshot.decomposed == outcome.counters.decomposed
-    applications = len(cluster.scheduler.http_application.applications)
-    assert plugin.page.attach()
-    assert len(cluster.scheduler.http_application.applications) == applications
 
 
 def test_metrics_of_an_open_run(client):
@@ -205,24 +190,6 @@ def test_the_page_answers_its_own_connections_alone(client):
     assert own[0] != 403
 
 
-def test_without_a_dashboard_there_is_no_link():
-    """Dask answers HTTP all the same, and the client makes a link of that."""
-    with (
-        LocalCluster(
-            n_workers=0,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-        submit(client, spec_of(*HUGE)) as run,
-    ):
-        assert client.dashboard_link
-        assert run.dashboard is None
-        assert dpbb.attach(run.run_id, client).dashboard is None
-        assert "href" not in run._repr_html_()
-
-
 def test_controls_are_off_on_a_dashboard_for_everybody():
     with (
         LocalCluster(
@@ -237,13 +204,3 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
         with dask.config.set({"dpbb.dashboard.controls": True}):
             assert controls.refused is None
     assert controls.refused  # closed, while a page may still be open
-
-
-def test_the_embedded_cluster_gets_the_page_a_little_later():
-    with (
-        embedded_cluster(threads=1, dashboard_address="127.0.0.1:0") as (_, client),
-        submit(client, spec_of(*HUGE)) as run,
-    ):
-        assert run.dashboard == page_address(client.dashboard_link)
-        wait_until(lambda: get(client, "/dpbb")[0] == 200)
-        wait_until(lambda: 'href="dpbb"' in get(client, "/status")[1])

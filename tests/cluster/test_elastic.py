@@ -57,36 +57,6 @@ async def test_worker_that_dask_does_not_retire_explores_again(c, s, a):
     del held
 
 
-@gen_cluster(client=True, nthreads=[], timeout=100)
-async def test_the_only_worker_is_retired_without_a_word(c, s, caplog):
-    """Its last future is let go first: Dask would refuse, and warn, every fifth time.
-
-    That is a matter of milliseconds; here the worker counts as busy until the result of
-    the future is in its memory, and the future is held for a moment longer.
-    """
-    run = await submit(c, spec_of(*HUGE))
-    plugin = s.extensions["dpbb"]
-    release, busy_workers = plugin.submitter.release, plugin.hub.busy_workers
-    held = set()
-
-    def later(*what):
-        asyncio.get_running_loop().call_later(0.2, release, *what)
-
-    def until_done():
-        held.update(one for one in s.workers if s.workers[one].has_what)
-        return busy_workers() | s.workers.keys() - held
-
-    plugin.submitter.release, plugin.hub.busy_workers = later, until_done
-    async with Worker(s.address, nthreads=1) as worker:
-        await until(lambda: "dpbb" in worker.extensions and busy(worker))
-        assert list(await c.retire_workers([worker.address])) == [worker.address]
-    assert "retir" not in "".join(
-        record.message for record in caplog.records if record.levelname == "WARNING"
-    )
-    await run.stop()
-    await run.close()
-
-
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, caplog):
     """A ``SpecCluster`` asks Dask by name, which retires nothing, then closes it.

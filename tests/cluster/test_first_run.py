@@ -12,8 +12,6 @@ from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.scheduler import plugin as scheduler_plugin
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
-from dpbb.cluster.versions import versions
-from dpbb.errors import ClusterError
 from tests.cluster.support import SMALL, counts, spec_of, submit, until
 from tests.processes import dask_processes
 
@@ -69,19 +67,6 @@ async def test_a_worker_that_leaves_while_it_is_greeted_has_no_seat(c, s, a):
     await a.close()
     await starting
     assert not s.extensions["dpbb"].hub.table.workers
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_the_refusal_of_an_address_that_is_no_worker_blocks_nobody(c, s, a):
-    """A late or made up hello of another version is answered, and forgotten."""
-    await c.register_plugin(DpbbSchedulerPlugin())
-    plugin = s.extensions["dpbb"]
-    other = {**versions(), "dpbb": "0.0.1"}
-    with pytest.raises(ClusterError, match=r"0\.0\.1"):
-        await plugin.hello("tcp://127.0.0.1:9", 1, other, [])
-    run = await submit(c, spec_of(*SMALL[:2], engine="reference"))
-    assert counts(await run.result()) == SMALL[2:]
-    await run.close()
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)

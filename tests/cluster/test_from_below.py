@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from distributed.utils_test import gen_cluster
 
 import dpbb
 from dpbb.coordination import from_below
@@ -157,21 +156,6 @@ def test_nodes_of_all_trees_count_for_the_limit(client):
     assert result.termination is Termination.NODE_LIMIT
     assert len(result.bounds) > 3
     assert result.decomposed >= 200_000
-
-
-@gen_cluster(client=True, nthreads=[("127.0.0.1", 1)], timeout=60)
-async def test_an_asynchronous_client_awaits_all_trees(c, s, a):
-    result = await dpbb.solve("ta003", client=c, **NEH)
-    assert (result.status, result.makespan) == (Status.OPTIMAL, 1081)
-    assert len(result.bounds) > 2
-    with pytest.raises(OptionError, match="expected incumbent, as a run that is not"):
-        dpbb.submit("ta003", client=c, **NEH)
-
-
-@pytest.mark.parametrize("more", [{"cutoff": 1081}, {"all_optima": True}])
-def test_what_one_tree_answers_is_refused(more):
-    with pytest.raises(OptionError, match=r"strategy, .*: expected incumbent with"):
-        dpbb.solve("ta003", **more, **NEH)
 
 
 @pytest.mark.parametrize(

@@ -74,19 +74,6 @@ def test_replaced_worker_gets_the_same_gpu(host):
         assert {seat.device.uuid for seat in table.seats.values()} == set(TWO)
 
 
-@pytest.mark.parametrize("engine", ["gpu", "auto"])
-def test_solve_says_which_engine_and_why(host, capsys, engine):
-    """``auto`` takes the GPUs; --workers says how many of them."""
-    host(*TWO)
-    instance, ub, *golden = SMALL
-    result = dpbb.solve(instance, cutoff=ub, engine=engine, workers=1)
-    assert (result.decomposed, result.leaves) == tuple(golden)
-    assert result.engine == "gpu"
-    assert [seat.rpartition("/")[2] for seat in result.seats] == ["cuda0"]
-    why = {"gpu": "gpu (asked for)", "auto": "gpu (the fastest engine)"}[engine]
-    assert why in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("uuids", [("GPU-small",), ("GPU-a-small", "GPU-b-small")])
 def test_cores_go_on_where_the_gpus_refuse(host, capsys, uuids):
     """With ``auto``; one line for each says so, and nothing counts as lost."""

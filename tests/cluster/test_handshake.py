@@ -9,7 +9,6 @@ from distributed.utils_test import gen_cluster, gen_test
 
 from dpbb.cluster import versions
 from dpbb.cluster.client import open as opening
-from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.cluster.worker import loader
 from dpbb.cluster.worker import plugin as worker_plugin
@@ -99,23 +98,6 @@ async def test_worker_without_dpbb(c, s, a, monkeypatch):
 def test_loader_is_pickled_by_value():
     """Or a worker without dpbb could not join a cluster that has it."""
     assert b"dpbb.cluster.worker.loader\n" not in loader.worker_plugin_bytes()
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_registering_twice_is_registering_once(c, s, a):
-    """Also by two clients at once, and by start() called again."""
-    async with Client(s.address, asynchronous=True) as other:
-        first = other.register_plugin(DpbbSchedulerPlugin())
-        second = c.register_plugin(DpbbSchedulerPlugin())
-        await first
-        await second
-    plugin = s.plugins["dpbb"]
-    assert plugin is s.extensions["dpbb"]
-    await plugin.start(s)
-    assert plugin.hub.table.workers.keys() == {a.address}
-    opened = await submit(c)
-    assert counts(await opened.result()) == SMALL[2:]
-    await opened.close()
 
 
 @gen_test(timeout=100)

@@ -1,22 +1,17 @@
 """Heuristics while the tree is explored, on workers that share this process."""
 
-import os
-import signal
 import threading
 
 import pytest
-from distributed import Client
 
 from dpbb.cluster.scheduler.forecasts import Estimate
 from dpbb.engines.cpu.session import BY_TURNS, CpuSession
-from dpbb.errors import OptionError
 from dpbb.result import TREE, Termination
 from tests.cluster.support import (
     HUGE,
     LARGE,
     counts,
     in_process_cluster,
-    nannies,
     slow_cpu_engine,
     spec_of,
     submit,
@@ -93,16 +88,6 @@ def test_improvements_reach_all_seats_and_the_result_names_the_method():
     assert outcome.permutation != START
 
 
-def test_threads_end_with_their_worker():
-    with in_process_cluster(2) as (cluster, client):
-        with submit(client, from_a_poor_start()) as run:
-            wait_until(lambda: len(searching()) == 2)
-            cluster.scale(1)
-            wait_until(lambda: len(searching()) == 1)
-            run.stop()
-        wait_until(lambda: not searching())
-
-
 def test_a_changed_split_keeps_counts(monkeypatch):
     """To one explorer and back, in the middle of a tree of known size."""
     threads = []
@@ -129,51 +114,3 @@ def test_a_changed_split_keeps_counts(monkeypatch):
         run.close()
     assert counts(outcome) == tuple(golden)
     wait_until(lambda: not searching())
-
-
-def test_a_method_that_fails_is_an_event_of_the_run(monkeypatch):
-    """It was a line in the worker's log, or nothing at all."""
-
-    def improve(self, start, search):
-        raise OptionError("a beam of no width")
-
-    with in_process_cluster() as (_, client):
-        spec = from_a_poor_start()
-        monkeypatch.setattr(type(spec.problem), "improve", improve)
-        with submit(client, spec) as run:
-
-            def told():
-                events = run.snapshot().events
-                return [e.text for e in events if "a beam of no width" in e.text]
-
-            wait_until(told)
-            assert "heuristic auto is left out" in told()[0]
-            assert "(worker " in told()[0]
-            wait_until(lambda: not searching())
-            assert not run.done()
-
-
-def test_heuristics_go_on_when_a_worker_is_killed():
-    """On the other one, and on the one that comes in its place."""
-    with (
-        nannies([{}, {}]) as cluster,
-        Client(cluster, set_as_default=False) as client,
-        submit(client, from_a_poor_start()) as run,
-    ):
-
-        def told():
-            hub = cluster.scheduler.extensions["dpbb"].hub
-            return hub.runs[run.run_id].heuristics.parts.keys() if hub.runs else set()
-
-        wait_until(lambda: len(told()) == 2, 60)
-        before = set(told())
-        for nanny in cluster.workers.values():
-            os.kill(nanny.pid, signal.SIGKILL)
-            break
-        wait_until(lambda: len(set(told()) - before) == 1 and len(told()) == 2, 60)
-
-        wait_until(
-            lambda: {s.method for s in run.snapshot().trajectory} - {"start", TREE}, 60
-        )
-        run.stop()
-        assert run.result().termination is Termination.STOPPED

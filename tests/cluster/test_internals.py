@@ -5,11 +5,9 @@ import threading
 import time
 import warnings
 
-import cloudpickle
 import numpy as np
 import pytest
-from distributed import Client, core, get_worker
-from distributed.diagnostics.plugin import WorkerPlugin
+from distributed import core, get_worker
 from distributed.protocol import dumps, loads, to_serialize
 from distributed.protocol.serialize import Serialized
 from distributed.utils import warn_on_duration
@@ -40,36 +38,6 @@ def both():
         yield cluster, client
 
 
-def test_handlers_are_replaced_and_given_back(both):
-    scheduler = both[0].scheduler
-    names = ("adaptive_target", "retire_workers")
-    ours = dict.fromkeys(names, print)
-    before = internals.replace_handlers(scheduler, ours)
-    assert all(scheduler.handlers[name] is print for name in names)
-    assert internals.replace_handlers(scheduler, before) == ours
-    assert callable(before["retire_workers"])
-
-
-def test_an_idle_scheduler_stays_awake(both):
-    scheduler = both[0].scheduler
-    scheduler.idle_since = 1.0
-    internals.stay_awake(scheduler)
-    assert scheduler.idle_since is None
-
-
-def test_messages_reach_a_worker_that_is_there(both):
-    cluster, _ = both
-    (worker,) = cluster.workers.values()
-    heard = []
-    worker.stream_handlers["dpbb-test"] = lambda **message: heard.append(message)
-    message = {"op": "dpbb-test", "text": "hello"}
-    loop = cluster.scheduler.loop
-    for address in worker.address, "tcp://127.0.0.1:1":
-        loop.add_callback(internals.send_to, cluster.scheduler, address, dict(message))
-    wait_until(lambda: heard)
-    assert heard[0]["text"] == "hello"
-
-
 def test_keys_and_cancelled_tasks_are_seen(both):
     cluster, client = both
     (worker,) = cluster.workers.values()
@@ -81,38 +49,6 @@ def test_keys_and_cancelled_tasks_are_seen(both):
     go_on.set()
     wait_until(lambda: len(seen) == 2)
     assert seen == [False, True]
-
-
-def test_workers_get_a_plugin(both):
-    cluster, _ = both
-    (worker,) = cluster.workers.values()
-
-    class Plugin(WorkerPlugin):
-        name = "dpbb-test"
-
-    async def send():
-        sender = internals.WorkerPluginSender(
-            cluster.scheduler, "dpbb-test", cloudpickle.dumps(Plugin())
-        )
-        await sender.all(10.0)
-        await sender.close()
-
-    asyncio.run_coroutine_threadsafe(send(), cluster.loop.asyncio_loop).result(20)
-    assert "dpbb-test" in worker.plugins
-    assert "dpbb-test" in cluster.scheduler.worker_plugins
-
-
-def test_clients_say_how_they_were_made_and_let_their_loop_end(both):
-    cluster, client = both
-    assert not internals.is_asynchronous(client)
-
-    async def connect():
-        other = await Client(cluster.scheduler.address, asynchronous=True)
-        assert internals.is_asynchronous(other)
-        await other.close()
-        internals.let_loop_end(other)
-
-    asyncio.run(connect())
 
 
 def test_what_a_scheduler_keeps_opaque_is_opened():

@@ -76,22 +76,6 @@ def test_killed_worker_is_replaced_and_the_counts_stay():
         assert cluster.workers[0].pid != victim
 
 
-def test_what_comes_first_here_keeps_no_other_cluster_waiting():
-    """Two solves in threads: the second waited for the first one's schedule."""
-    other_is_there = threading.Event()
-
-    def start(launched):
-        with embedded_cluster(threads=1, launched=launched):
-            return True
-
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(start, lambda: other_is_there.wait(60))
-        assert pool.submit(start, lambda: None).result(60)
-        assert not first.done()
-        other_is_there.set()
-        assert first.result(60)
-
-
 def test_embedded_cluster_leaves_no_process():
     """Neither in order nor when the block raises."""
     pids = []
@@ -168,17 +152,6 @@ def test_connect_to_somebody_who_never_answers():
         connect(f"tcp://127.0.0.1:{server.getsockname()[1]}", most_s=0.5),
     ):
         pass
-
-
-def test_two_dashboards_on_one_host():
-    """The second cluster takes another port, without a warning."""
-    with embedded_cluster() as (first, _), embedded_cluster() as (second, _):
-        assert first.dashboard_link != second.dashboard_link
-        with (
-            connect(second.scheduler_address) as other,
-            submit(other, spec_of(*SMALL[:2])) as run,
-        ):
-            assert counts(run.result()) == SMALL[2:]
 
 
 def test_blocking_client_in_a_running_event_loop():

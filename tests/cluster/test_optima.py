@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import dpbb
@@ -94,35 +92,6 @@ def test_a_run_that_is_closed_has_written_what_it_found(client, expected, tmp_pa
         == len(permutations_of(path))
     )
     assert permutations_of(path) < expected
-
-
-def test_a_handle_that_lets_go_says_that_the_file_is_not_whole(
-    client, expected, tmp_path, caplog
-):
-    path = tmp_path / "optima.txt"
-    run = begun(client, path)
-    run.detach()
-    assert f"goes on, {path} has what was found so far" in caplog.text
-    with dpbb.attach(run.run_id, client, optima_file=path) as again:
-        assert again.result().n_optima_written == len(expected)
-    assert permutations_of(path) == expected
-    with dpbb.attach(run.run_id, client) as again:
-        assert len(again.result().optima) == len(expected)
-    assert len(run.result().optima) == len(expected)  # its file is not whole
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a /dev/full")
-def test_a_certificate_that_is_not_written_costs_no_optima(client, expected, tmp_path):
-    path = tmp_path / "optima.txt"
-    files = {"optima_file": path, "certificate": "/dev/full"}
-    with pytest.raises(dpbb.UnwrittenError) as raised:
-        dpbb.solve(SHOP, client=client, all_optima=True, **files, **QUIET)
-    assert (
-        raised.value.result.n_optima_written
-        == len(permutations_of(path))
-        == len(expected)
-    )
-    assert f"all of them in {path}" in raised.value.result.summary()
 
 
 def test_beyond_the_limit_the_file_is_the_record(

@@ -11,7 +11,7 @@ from distributed import Client, Event, Future, LocalCluster
 import dpbb
 from dpbb.cluster.client import verification
 from dpbb.cluster.client.verification import explore_on
-from dpbb.errors import ClusterError, EngineUnavailable
+from dpbb.errors import ClusterError
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from tests.unit.proof.conftest import SHOP
@@ -65,15 +65,6 @@ def test_everything_is_explored_again(small, content, client, monkeypatch):
     assert "by a cluster" in there.checks[-1].found
 
 
-def test_what_cannot_run_there_is_told(content, client):
-    with pytest.raises(EngineUnavailable, match="gpu"):
-        verify(
-            Certificate(content),
-            everything=True,
-            elsewhere=partial(explore_on, client, "gpu"),
-        )
-
-
 async def never_says():
     await asyncio.sleep(5)
 
@@ -125,19 +116,6 @@ def test_tasks_that_somebody_cancels_are_told(content, client, monkeypatch):
 def test_workers_that_die_again_and_again_are_told(content, client, monkeypatch):
     monkeypatch.setattr(verification, "explore_again", dies)
     with pytest.raises(ClusterError, match="expected the cluster to stay"):
-        verify(
-            Certificate(content),
-            everything=True,
-            elsewhere=partial(explore_on, client, "cpu"),
-        )
-
-
-def test_a_cluster_without_workers_is_told(content):
-    with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
-        Client(cluster, set_as_default=False) as client,
-        pytest.raises(ClusterError, match="expected a cluster with workers"),
-    ):
         verify(
             Certificate(content),
             everything=True,

@@ -3,17 +3,9 @@
 import io
 
 import pytest
-from distributed.utils_test import gen_cluster
 
 from dpbb.progress import Progress, ProgressPrinter
-from tests.cluster.support import (
-    HUGE,
-    MIDDLE,
-    SMALL,
-    in_process_cluster,
-    spec_of,
-    submit,
-)
+from tests.cluster.support import HUGE, MIDDLE, in_process_cluster, spec_of, submit
 
 pytestmark = pytest.mark.cluster
 
@@ -80,15 +72,3 @@ def test_interrupting_leaves_the_run(client):
             run.watch(seen)
         assert seen.closed
         assert run.snapshot().state == "running"
-
-
-@gen_cluster(client=True, nthreads=[("127.0.0.1", 1)], timeout=60)
-async def test_watch_is_awaitable_with_an_asynchronous_client(c, s, a):
-    seen = Seen()
-    async with await submit(c, spec_of(*SMALL[:2])) as run:
-        task = run.watch(seen, block=False)
-        assert not task.done()
-        await task
-        await run.watch(seen)
-        assert "ta016" in run._repr_html_()  # the last that was seen
-    assert len(seen.results) == 2

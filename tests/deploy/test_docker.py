@@ -27,13 +27,6 @@ def instructions():
             yield name, rest.strip()
 
 
-def test_stages_are_of_one_base_by_its_digest():
-    found = list(instructions())
-    assert re.fullmatch(r"BASE=python@sha256:[0-9a-f]{64}", dict(found[:1])["ARG"])
-    stages = [rest for name, rest in found if name == "FROM"]
-    assert stages == ["${BASE} AS build", "${BASE} AS image"]
-
-
 def test_everything_that_is_copied_exists_and_is_let_through():
     """The ignore file lets in what is copied, and nothing else."""
     copied = {

@@ -1,9 +1,7 @@
 """deploy/slurm/jobqueue.py: what it asks SLURM for, without any."""
 
 import copy
-import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -32,33 +30,6 @@ def test_worker_closes_in_its_wall_time_with_a_margin(script, minutes):
     margin = 60 * minutes - (lifetime + stagger)
     assert 50 <= margin <= 180
     assert lifetime - stagger >= 60 * minutes // 2
-
-
-def test_hours_are_given_in_minutes_and_too_few_are_refused(script, capsys):
-    args = script.parse(["ckpt", "ta056", "--minutes", "90", "--", "--cutoff", "9"])
-    assert (args.minutes, args.options) == (90, ["--cutoff", "9"])
-    with pytest.raises(SystemExit, match="2"):
-        script.parse(["ckpt", "ta056", "--minutes", "4"])
-    assert "--minutes: expected at least 5, got 4" in capsys.readouterr().err
-
-
-def test_host_without_slurm_is_told(script, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    assert "no scontrol on the PATH" in script.refused()
-
-
-def test_example_tells_a_host_without_scontrol(tools, tmp_path):
-    tools("sbatch", "")
-    example = FOLDER.parents[1] / "examples" / "07_slurm.py"
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, example],
-        env={**os.environ, "PATH": str(tmp_path / "bin")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 1
-    assert ran.stderr.startswith("expected SLURM's controller to answer")
 
 
 def test_only_the_first_sigterm_counts(script):

@@ -41,30 +41,6 @@ PODS = list(pods())
 POD_IDS = [f"{name}-{labels}" for name, _, labels in PODS]
 
 
-@pytest.mark.parametrize(("name", "pod", "labels"), PODS, ids=POD_IDS)
-def test_names_inside_a_pod_agree(name, pod, labels):
-    """Mounts have volumes, probes have ports, memory is limited, nobody is root."""
-    claims = {
-        manifest["metadata"]["name"]
-        for _, manifest in MANIFESTS
-        if manifest["kind"] == "PersistentVolumeClaim"
-    }
-    volumes = {volume["name"]: volume for volume in pod.get("volumes", [])}
-    for volume in volumes.values():
-        assert volume["persistentVolumeClaim"]["claimName"] in claims
-    for container in pod["containers"]:
-        ports = {port["name"] for port in container.get("ports", [])}
-        assert {mount["name"] for mount in container.get("volumeMounts", [])} == set(
-            volumes
-        )
-        for probe in ("readinessProbe", "livenessProbe"):
-            if probe in container:
-                assert container[probe]["httpGet"]["port"] in ports
-        assert "memory" in container["resources"]["limits"]
-        image = "dpbb:cuda" if wants_gpu(container) else "dpbb:cpu"
-        assert container["image"] == image
-
-
 def gpus_of(container):
     """How many GPUs, or parts of one, by resource."""
     limits = container["resources"]["limits"]
@@ -100,12 +76,6 @@ def test_pod_is_within_the_restricted_standard(name, pod, labels):
         assert not {"lifecycle"} & container.keys()  # no probe of another host
         for probe in ("readinessProbe", "livenessProbe"):
             assert "host" not in container.get(probe, {}).get("httpGet", {})
-
-
-def test_the_namespace_enforces_it():
-    (namespace,) = (m for _, m in MANIFESTS if m["kind"] == "Namespace")
-    enforced = namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
-    assert enforced == "restricted"
 
 
 def test_errors_end_the_job_and_a_lost_scheduler_does_not():

@@ -41,22 +41,6 @@ def test_an_uncut_beam_proves_the_optimum(emulated):
     assert found.value == other.value
 
 
-def test_memory_limits_the_width(emulated, monkeypatch):
-    monkeypatch.setattr(beam_gpu, "MEMORY_SHARE", 2e-5)
-    widths = []
-    run = beam_gpu.GpuLevels.run
-
-    def noted(levels, width, *arguments):
-        widths.append(width)
-        assert width <= levels.widest
-        return run(levels, width, *arguments)
-
-    monkeypatch.setattr(beam_gpu.GpuLevels, "run", noted)
-    search = Search(FlowShopProblem(SMALL), 0)
-    beam_gpu.beam(search, neh(search))
-    assert 1 <= max(widths) < 32
-
-
 def test_exhausted_targets_are_lower_bounds(emulated):
     """Random shops of one shape: few different times, zeros, equal jobs."""
     rng = np.random.default_rng(7)

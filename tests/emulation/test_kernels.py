@@ -3,31 +3,25 @@
 import logging
 import random
 import threading
-from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import kernels as kernels_module
 from dpbb.engines.gpu import pool as pool_module
-from dpbb.engines.gpu import session as session_module
 from dpbb.engines.gpu.control import DeviceError
-from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import Kernels, KernelShape, filling_block
+from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
-from dpbb.options import BranchingRule, SolveOptions, TreeOptions, Tuning
+from dpbb.options import BranchingRule, SolveOptions, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
-from tests.emulation import cupy_on_host
 from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.emulation.support import counted, problem_of, steals
 from tests.intervals import unit_between
@@ -260,26 +254,6 @@ def orders(monkeypatch):
     return sent
 
 
-def test_an_interrupt_while_a_launch_is_made_ready_reaches_it(gpu, orders, monkeypatch):
-    if steals(gpu):
-        pytest.skip("phases are short in this arm: none is ended before its time")
-    problem = problem_of("ta041")
-    ub = problem.trivial_ub  # little is pruned: soon there is work for all
-    limited = Exploding._limited
-
-    def disturbed(arm):
-        session.interrupt()
-        return limited(arm)
-
-    with gpu.session(problem, TreeOptions(), ub=ub) as session:
-        while not session._is_saturated(session._arm):
-            assert not session.advance(ub, 0.01).exhausted
-        monkeypatch.setattr(Exploding, "_limited", disturbed)
-        orders.clear()
-        session.advance(ub, 10.0)
-        assert len(orders) == 1
-
-
 @pytest.mark.parametrize("error", [OutOfMemoryError, InvariantError])
 @pytest.mark.parametrize("place", ["walk", "survey"])
 def test_a_session_is_lost_with_the_first_failure(gpu, monkeypatch, error, place):
@@ -331,24 +305,6 @@ def test_fewer_explorers_when_pages_are_used_up(pages, monkeypatch, caplog, n_pa
     assert ("going on with" in caplog.text) == (n_pages < 3000)
 
 
-def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
-    """Little is pruned, and every launch begins with the deepest nodes.
-
-    With others first, launch after launch would add to the breadth, to the last page.
-    """
-    have(monkeypatch, 1520)
-    problem = problem_of("ta041")
-    ub = problem.trivial_ub
-    decomposed = n_launches = n_limited = 0
-    with pages.session(problem, TreeOptions(), ub=ub) as session:
-        while n_launches < 300 or decomposed < 3000:
-            decomposed += session.advance(ub, 0.0).decomposed
-            n_launches += 1
-            n_limited += session._arm.budget.limit is not None
-        assert n_limited > n_launches / 2  # the last one may have freed enough
-        session.remaining().check()
-
-
 def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch):
     """By all warps at once, as one explorer alone may be left to go on."""
     have(monkeypatch, 1600)
@@ -374,19 +330,6 @@ def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
     have(monkeypatch, 60)
     with pytest.raises(DeviceError, match="device memory"):
         pages.explore(problem_of(name), TreeOptions(), ub)
-
-
-@pytest.mark.parametrize("explorers", [1, 64, 100, 10_000])
-def test_any_number_of_explorers(pages, explorers):
-    name, ub, expected = TA016
-    problem = problem_of(name)
-    tuning = Tuning(explorers=explorers, block_size=64, slice_s=0.2)
-    session = pages.engine.open(
-        problem, TreeOptions(), pages.device, ub=ub, tuning=tuning
-    )
-    session.load(WorkUnit.whole(20))
-    assert counted(explore_to_end(session, ub)) == expected
-    session.close()
 
 
 @pytest.mark.parametrize("slices", [0, 1])
@@ -429,27 +372,6 @@ def test_shrinking_leaves_fewer_roots_and_every_count(gpu):
     assert any(fewer)
 
 
-def test_a_tree_that_ends_while_it_shrinks_has_no_open_roots(gpu, monkeypatch):
-    monkeypatch.setattr(session_module, "SHRINKING_S", 0.001)
-    monkeypatch.setattr(session_module, "SHRINKING_GAIN", 1e9)  # until the end
-    name, ub, (decomposed, _) = TA016
-    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
-        part = session.advance(ub, 3600.0, 0)
-        assert (part.decomposed, part.exhausted) == (decomposed, True)
-        assert (part.open_roots, part.least_lb) == (0, None)
-        assert len(session.remaining()) == 0
-
-
-def test_shrinking_ends_when_few_roots_are_open(pages):
-    problem = problem_of("ta041")
-    ub = problem.trivial_ub  # hardly anything is pruned: it would never end
-    with pages.session(problem, TreeOptions(), ub=ub) as session:
-        before = session.advance(ub, 0.1).open_roots
-        part = session.advance(ub, 3600.0, 2 * before)
-        assert not part.exhausted
-        assert part.open_roots <= 2 * before
-
-
 @pytest.mark.parametrize("name", ["ta041", "ta111"])
 def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
     gpu, monkeypatch, name
@@ -470,24 +392,6 @@ def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
     assert len(wanted) > 1
     assert found == wanted
     found.check()
-
-
-def test_long_lists_are_prepared_once_beside_the_search(gpu, monkeypatch, caplog):
-    """The compiler takes a second, for which a first checkpoint would wait."""
-    monkeypatch.setattr(pool_module, "_prepared", set())
-    monkeypatch.setattr(session_module, "SORTED_BY_HOST", 2)
-    problem = problem_of("ta041")
-    with (
-        caplog.at_level("INFO", "dpbb.engines.gpu.pool"),
-        gpu.session(problem, TreeOptions(), ub=problem.trivial_ub) as session,
-    ):
-        for _ in range(2):
-            session.advance(problem.trivial_ub, 0.0)
-        for thread in threading.enumerate():
-            if thread.name == "dpbb-nvrtc":
-                thread.join(60)
-        assert pool_module._prepared == {session.kernels.device}
-    assert "prepared" not in caplog.text
 
 
 @pytest.fixture
@@ -533,46 +437,6 @@ def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
     assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
 
 
-def test_critical_machines_leave_fewer_children_to_be_bounded(pages, monkeypatch):
-    """Those that cut nothing leave all jobs, and the same tree."""
-    rng = random.Random("671")
-    times = [[rng.randint(1, 99) for _ in range(20)] for _ in range(67)]
-    problem = FlowShopProblem(FlowShopInstance("random", times))
-    ub = problem.root_bound + 60
-
-    def explored():
-        with pages.session(problem, TreeOptions(), ub=ub) as session:
-            total = explore_to_end(session, ub)
-            children = session.statistics["children"] / session.statistics["batches"]
-        return counted(total), children
-
-    tree, children = explored()
-    idle = np.tile(np.arange(Lb1(67, 20, wide=False).n_critical, dtype=np.uint32), 2)
-    monkeypatch.setattr(Lb1, "critical", lambda *_: idle)
-    same, more = explored()
-    assert same == tree
-    assert children < 0.8 * more
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "n_machines", "warps"),
-    [(20, 20, 16), (200, 20, 8), (20, 40, 12), (20, 60, 8), (500, 20, 8), (800, 60, 4)],
-)
-def test_a_block_fills_a_multiprocessor(n_jobs, n_machines, warps):
-    """With all warps that registers allow, where shared memory does; it is 99 KiB."""
-    shape = KernelShape(Lb1(n_jobs, n_machines, wide=False), BranchingRule.MINMIN)
-    assert filling_block(shape, Exploding.exploration, 0).warps == warps
-
-
-def test_a_block_is_as_small_as_shared_memory_wants_it(monkeypatch):
-    """None of the usual ones fits 48 KiB at 800 jobs."""
-    monkeypatch.setattr(cupy_on_host, "SHARED_BYTES", 48 * 1024)
-    shape = KernelShape(Lb1(800, 20, wide=False), BranchingRule.MINMIN)
-    block = filling_block(shape, Exploding.exploration, 0)
-    needed = Exploding.exploration.shared_bytes
-    assert needed(block) <= 48 * 1024 < needed(replace(block, warps=2 * block.warps))
-
-
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):
     """Even where hardly a page is decomposed whole."""
     monkeypatch.setattr(kernels_module, "MOST_CHILDREN", 20)
@@ -585,19 +449,3 @@ def test_parts_of_pages_lose_nothing(pages, monkeypatch):
         )
         assert (total.decomposed, total.leaves) == expected
         assert best is None
-
-
-def test_parts_of_pages_leave_fewer_roots(pages, monkeypatch):
-    problem = problem_of("ta041")
-    ub = problem.trivial_ub  # little is pruned: every page has very many children
-    found = []
-    for most in (1 << 30, 40):
-        monkeypatch.setattr(kernels_module, "MOST_CHILDREN", most)
-        with pages.session(problem, TreeOptions(), ub=ub) as session:
-            session.advance(ub, 0.0)
-            decomposed = 0
-            while decomposed < 4000:
-                part = session.advance(ub, 0.05)
-                decomposed += part.decomposed
-            found.append(part.open_roots)
-    assert found[1] < found[0] / 2

@@ -1,8 +1,6 @@
 """Both arms where something is too small: the list of optima, the device's memory."""
 
 import logging
-import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,53 +124,6 @@ def test_refused_when_others_leave_no_memory_at_all(gpu, taken):
         pass
     assert 2 <= len(tried) <= 6
     assert tried == sorted(tried, reverse=True)
-
-
-def test_fewer_intervals_when_their_memory_is_taken_meanwhile(gpu, monkeypatch, caplog):
-    """The arrays of the explorers come after the pages, which are given back."""
-    if gpu.spec.tuning.balance != "steal":
-        pytest.skip("explorers of this arm have no such arrays")
-    from cupy.cuda.memory import OutOfMemoryError
-
-    tried = []
-
-    memory_of = steal_module.IntervalMemory
-
-    def allocate(shape, n):
-        tried.append(n)
-        if len(tried) == 1:
-            raise OutOfMemoryError("taken by others")
-        return memory_of(shape, n)
-
-    monkeypatch.setattr(steal_module, "IntervalMemory", allocate)
-    name, ub, expected = TA016
-    with caplog.at_level(logging.WARNING):
-        total = gpu.explore(problem_of(name), TreeOptions(), ub)
-    assert counted(total) == expected
-    assert tried == [32, 16]
-    assert "16 explorers instead of 32: no more fit" in caplog.text
-
-
-@pytest.mark.parametrize("explorers", [1, 100, 100_000])
-def test_explorers_that_the_device_does_not_hold(gpu, caplog, explorers):
-    """A block's explorers are the least; those that take turns need memory alone."""
-    tuning = replace(gpu.spec.tuning, explorers=explorers)
-    with caplog.at_level(logging.WARNING):
-        session = gpu.engine.open(
-            problem_of(TA016[0]), TreeOptions(), gpu.device, tuning=tuning
-        )
-        session.close()
-    if explorers < 100_000:
-        assert not caplog.records
-        return
-    (record,) = caplog.records
-    why = {
-        "explode": "it holds no more at a time",
-        "steal": "no more fit its free memory",
-    }[tuning.balance]
-    assert re.fullmatch(
-        rf"device 0 has \d+ explorers instead of 100000: {why}", record.getMessage()
-    )
 
 
 def test_a_device_that_fails_at_every_call_after_a_fault(gpu, monkeypatch):

@@ -26,16 +26,6 @@ def test_the_nodes_of_large_shops_are_those_of_the_cpu(name, width):
     same_runs(beam_gpu.GpuLevels, taillard_instance(name), (width,))
 
 
-@pytest.mark.parametrize("name", ["ta001", "ta021"])
-def test_the_nodes_of_small_shops_are_those_of_the_cpu(name):
-    same_runs(beam_gpu.GpuLevels, taillard_instance(name), (1, 3, 20, 150, 3000))
-
-
-@pytest.mark.parametrize(("n_jobs", "n_machines"), [(1, 4), (33, 7), (5, 3)])
-def test_odd_shapes(n_jobs, n_machines):
-    same_runs(beam_gpu.GpuLevels, shop(n_jobs, n_machines, 3), (1, 3, 150))
-
-
 @pytest.mark.parametrize("n_machines", [40, 60])
 @pytest.mark.parametrize("longest", [99, 3000])
 def test_many_machines(n_machines, longest):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.errors import InstanceError, OptionError
+from dpbb.errors import OptionError
 from dpbb.jobshop import Criterion, Encoding, evaluate, load
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
 from tests.unit.jobshop.shops import SMALL, odd_shop, orders_of, random_sequences
@@ -80,37 +80,6 @@ def test_input_on_the_device_is_read_there(cupy):
     odd = shifted[1:].reshape(sequences.shape)
     assert evaluate(shop, odd).get().tolist() == expected
     assert evaluate(shop, cupy.asfortranarray(there)).get().tolist() == expected
-
-
-def test_machine_orders_need_not_begin_at_whole_words(cupy):
-    shop = SHOPS["ta21"]
-    orders = orders_of(shop, random_sequences(shop, 50, seed=4), n_cyclic=5)
-    expected = evaluate(shop, orders, encoding="machine_orders", device="cpu")
-    shifted = cupy.asarray(np.concatenate([[0], orders.reshape(-1)]).astype(np.int16))
-    given = shifted[1:].reshape(orders.shape)
-    found = evaluate(shop, given, encoding="machine_orders")
-    assert found.get().tolist() == expected.tolist()
-
-
-def test_what_is_no_solution_is_refused_and_harms_no_other(cupy):
-    sequences = np.array([SEQUENCE] * 100, np.int16)
-    sequences[7] = 0
-    sequences[50, 3] = -5
-    with pytest.raises(InstanceError, match="solution 7: expected job 0 3 times"):
-        evaluate(SMALL, sequences, device="gpu")
-    found = evaluate(SMALL, cupy.asarray(sequences), check=False).get()
-    assert np.flatnonzero(found == -2).tolist() == [7, 50]
-    assert set(np.delete(found, [7, 50]).tolist()) == {12}
-
-
-def test_what_stands_behind_the_end_of_a_row_is_refused(cupy):
-    shop = SHOPS["odd"]
-    orders = orders_of(shop, random_sequences(shop, 3, seed=9))
-    machine = int(shop.machine_lengths.argmin())
-    orders[1, machine, -1] = 0
-    for given in (orders, cupy.asarray(orders)):
-        with pytest.raises(InstanceError, match=f"solution 1, machine {machine}"):
-            evaluate(shop, given, encoding="machine_orders", device="gpu")
 
 
 def test_solutions_on_the_device_are_not_for_the_cpu(cupy):

@@ -48,15 +48,6 @@ def dealt(tmp_path_factory):
 
 
 @pytest.mark.cluster
-def test_an_audit_draws_on_a_gpu(gpu, dealt):
-    """Units, where the tree does not fit."""
-    nodes = sum(dealt["totals"][key] for key in ("decomposed", "leaves")) - 1
-    found = verify(Certificate(dealt), engine="gpu", nodes=nodes, draws=4, seed=1)
-    assert found.verdict == "audited", found.summary()
-    assert "by gpu" in found.checks[-1].found
-
-
-@pytest.mark.cluster
 def test_a_false_unit_is_found_on_a_gpu(gpu, dealt):
     """The books add up, but two units have each other's counts."""
     false = copy.deepcopy(dealt)
@@ -66,16 +57,3 @@ def test_a_false_unit_is_found_on_a_gpu(gpu, dealt):
     found = verify(Certificate(false), engine="gpu", everything=True)
     assert found.verdict == "does not hold", found.summary()
     assert "was explored with" in found.summary()
-
-
-@pytest.mark.cluster
-def test_finer_books_on_a_gpu(gpu, content, tmp_path):
-    """One session a device explores all parts, also after those that are too large."""
-    path = tmp_path / "fine.json.gz"
-    found = verify(Certificate(content), engine="gpu", finer=path, most_nodes=300_000)
-    assert found.verdict == "proved again", found.summary()
-    fine = Certificate.read(path)
-    assert fine.content["totals"] == content["totals"]
-    assert len(fine.content["units"]) > 55_138_863 / 300_000
-    again = verify(fine, engine="cpu", seed=1, draws=20, nodes=50_000_000)
-    assert again.verdict == "audited", again.summary()

@@ -1,12 +1,11 @@
 """The rest of the session protocol: what is open, bounded, loaded and closed."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.options import TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
-from tests.intervals import intervals_of, unit_between
+from tests.intervals import intervals_of
 from tests.oracle import TinyFlowShop, leaf_costs, trees
 
 PROBLEM = TinyFlowShop(((3, 9), (8, 1), (4, 4), (6, 2)))
@@ -59,12 +58,6 @@ def test_remaining_changes_nothing(engine, data):
     assert seen[0] == seen[1]
 
 
-def test_remaining_of_a_new_session_is_what_was_loaded(engine):
-    unit = unit_between(4, 5, 21)
-    with engine.session(PROBLEM, TreeOptions(), unit) as session:
-        assert intervals_of(session.remaining()) == intervals_of(unit)
-
-
 def test_a_session_takes_work_after_it_ran_out(engine):
     """load, advance to the end, load again: the counters go on."""
     first, second = WorkUnit.whole(4).split(2)
@@ -98,31 +91,6 @@ def test_donate_respects_its_limit(engine):
     with engine.session(PROBLEM, TreeOptions()) as session:
         assert len(session.donate(4096)) == 0
         assert session.remaining() == WorkUnit.whole(4)
-
-
-def test_a_larger_ub_than_before_changes_nothing(engine):
-    """The ub of a session only falls."""
-    with engine.session(PROBLEM, TreeOptions()) as session:
-        best = None
-        for ub in (1, PROBLEM.trivial_ub):
-            part = session.advance(ub, 0.1)
-            best = best or part.best
-        assert part.exhausted
-        assert best is None
-
-
-def test_a_unit_of_another_tree_is_refused(engine):
-    with (
-        engine.session(PROBLEM, TreeOptions()) as session,
-        pytest.raises(ValueError, match="jobs"),
-    ):
-        session.load(WorkUnit.whole(5))
-
-
-def test_close_can_be_called_again(engine):
-    with engine.session(PROBLEM, TreeOptions()) as session:
-        session.close()
-        session.close()
 
 
 def test_interrupts_end_slices_and_nothing_else(engine):

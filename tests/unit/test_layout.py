@@ -12,8 +12,6 @@ EXCEPTIONS = {
     "test_hangs.py": "of tests/conftest.py",
     "test_layout.py": "of the tests themselves",
     "test_package.py": "of what `import dpbb` does",
-    "examples/test_*.py": "of the programs in examples/",
-    "engines/gpu/test_docs.py": "of the figures in docs/gpus.md",
     "engines/test_refusals.py": "of all engines",
     "flowshop/test_subclasses.py": "of subclasses, which are problems of their own",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",

@@ -2,14 +2,9 @@
 
 import pytest
 
-from dpbb.tree.work_unit import WorkUnit
-from tests.worlds.scale import suite as scale
 from tests.worlds.scale.costs import Costs, report_costs, sample_roots
 from tests.worlds.scale.physics import Physics
-from tests.worlds.scale.recorded import load_tree
-from tests.worlds.scale.session import SeatSession
 from tests.worlds.scale.suite import Case, simulate_case
-from tests.worlds.scale.tree import ReplayedTree
 
 COSTS = Costs(
     rpc_s=3e-4,
@@ -24,42 +19,6 @@ COSTS = Costs(
     full_bytes=180_000,
     gift_bytes=50_000,
 )
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    return load_tree(scale.TRACE)
-
-
-def test_children_are_a_function_of_the_path_and_share_its_size(recorded):
-    one, other = (ReplayedTree(recorded, 50, 1e12, seed=3) for _ in range(2))
-    node = one.root
-    for _ in range(12):
-        children = one.children(node)
-        assert children == other.children(node)
-        assert sum(child.size for child in children) == pytest.approx(node.size)
-        paths = [child.path for child in children]
-        WorkUnit.from_paths(50, paths)  # disjoint nodes of the tree, in order
-        assert paths == sorted(paths)
-        node = max(children)
-    assert len(node.path) == 12
-
-
-def test_session_works_off_what_it_is_told(recorded):
-    tree = ReplayedTree(recorded, 50, 1000.0)
-    session = SeatSession(tree, speed=1.0)
-    session.load(WorkUnit.whole(50))
-    assert session.size == pytest.approx(1000)
-    session.work(300)
-    left = session.remaining(export=False)
-    assert session.size == pytest.approx(700)
-    assert len(left) >= tree.open_roots
-    given = session.donate(4096)
-    assert len(given) == (len(given) + len(session)) // 2
-    taker = SeatSession(tree, speed=1.0)
-    taker.load(given)
-    assert session.size + taker.size == pytest.approx(700)
-    assert 0 < taker.size < 700
 
 
 @pytest.mark.parametrize("case", [Case(6), Case(24, "costs doubled", 2.0)])

@@ -156,24 +156,6 @@ def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     }  # fmt: skip
 
 
-def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
-    tmp_path, shops, monkeypatch
-):
-    other = tmp_path / "thesis"
-    other.mkdir()
-    stopped = replace(fake_result(3.0), termination=Termination.STOPPED)
-    results = [stopped, fake_result(9.0, Status.OPTIMAL)]
-    monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
-    one = shops[-1:]
-    (record,) = campaign(tmp_path, time_limit_s=10.0).run(problems_of(one))
-    assert (record.termination, record.limit_s) == ("stopped", 3.0)
-    folder = CampaignFolder(tmp_path / "campaign")
-    folder.save(replace(record, checkpoint=str(other)))
-    (record,) = campaign(tmp_path, time_limit_s=10.0).run(problems_of(one))
-    assert record.proved
-    assert other.is_dir()
-
-
 def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch):
     one = shops[-1:]
     begun = campaign(tmp_path)

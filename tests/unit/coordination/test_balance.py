@@ -5,17 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.coordination import balance as rules
 from dpbb.coordination.balance import (
     DONATION_ROOTS,
     LEAST_GIFT,
     PLENTY,
-    Balance,
     Donors,
     shares_by_speed,
 )
-from dpbb.coordination.book import Book
-from dpbb.coordination.events import EventLog
 from dpbb.coordination.messages import OrderKind, Seat, SeatId
 from dpbb.coordination.units import SeatRecord
 from dpbb.engines.base import Device
@@ -24,20 +20,6 @@ from dpbb.tree.work_unit import WorkUnit
 from tests.unit.coordination.world import World, check_books, seat_of, spec_of, tiny
 
 LARGE = tiny(6, slack=100)
-MANY = 116
-
-
-@pytest.fixture
-def balance():
-    """Return the balance of a run with many leases."""
-    book = Book(spec_of(LARGE), EventLog(0.0), lambda: 0)
-    book.leases = dict.fromkeys(range(MANY))
-    return Balance(book)
-
-
-def idle(balance, number):
-    for index in range(number):
-        balance.seat_changed(SeatRecord(seat_of(f"idle{index}")))
 
 
 # -- gifts ----------------------------------------------------------------------
@@ -95,40 +77,6 @@ def test_nothing_is_wanted_of_who_has_other_orders(reason):
 
 
 # -- a unit that waits for who is idle next ----------------------------------------
-
-
-def busy_world(monkeypatch, seats=("a", "b"), **changes):
-    """Return a world in which all seats explore and nothing waits."""
-    monkeypatch.setattr(rules, "_RICH_ROOTS", 3)
-    world = World(spec_of(LARGE, units_per_seat=1, **changes), seats)
-    for _ in range(40):
-        world.round(n_nodes=2)
-        coordinator = world.coordinator
-        if not coordinator.idle_seats() and not coordinator.book.waiting:
-            break
-    assert not coordinator.idle_seats()
-    coordinator.nudges()
-    coordinator.book.balance._asked.clear()
-    return world
-
-
-def age(world, seconds):
-    """Let time pass, then have seats report."""
-    world.now += seconds
-    for seat in world.tasks:
-        world.report(seat)
-
-
-def test_rich_seat_gives_before_anybody_is_idle(monkeypatch):
-    world = busy_world(monkeypatch)
-    age(world, 2 * rules.SPARE_AGE_S)
-    donors = world.coordinator.nudges()
-    assert len(donors) == 1
-    world.report(donors[0], donate=True)
-    assert len(world.coordinator.book.waiting) == 1
-    age(world, 2 * rules.SPARE_AGE_S)
-    assert not world.coordinator.nudges()  # one that waits is enough
-    assert world.run().exhausted
 
 
 @given(
@@ -194,14 +142,6 @@ def test_idle_gpu_gets_all_of_a_slow_seat(world):
     outcome = world.run()
     assert outcome.exhausted
     assert outcome.totals.requeues == 0
-
-
-def test_seats_of_a_kind_halve(world):
-    """As before: one that is idle gets a part."""
-    world.coordinator.add_seat(seat("other"), world.now)
-    world.assign()
-    assert world.report("cpu").kind is OrderKind.DONATE
-    assert not world.coordinator.book.balance.mixed
 
 
 def test_gpu_with_little_is_not_disturbed_for_a_core():

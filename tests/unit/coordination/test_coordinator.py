@@ -181,17 +181,6 @@ def test_report_checked_against_an_older_one_is_an_invariant_error():
         world.coordinator.on_report(report, checked, world.now)
 
 
-def test_permutation_of_a_stale_report_is_used():
-    world = busy_world()
-    report = decode_report(world.tasks["a"].message())
-    order = np.array(min(BEST_ORDERS))
-    report = replace(report, best=Candidate(BEST, order))
-    world.coordinator.remove_seat("a", world.now)
-    answer = deliver(world.coordinator, encode(report), world.now)
-    assert (answer.kind, answer.ub) == (OrderKind.DROP, BEST)
-    assert world.coordinator.permutation == min(BEST_ORDERS)
-
-
 @pytest.mark.parametrize("stale", [False, True])
 def test_lying_permutation_fails_the_run(stale):
     world = busy_world()
@@ -253,19 +242,6 @@ def test_units_that_vanish_are_an_invariant_error():
     with pytest.raises(InvariantError, match="no units are left"):
         world.run(n_nodes=100)
     assert world.coordinator.state is RunState.FAILED
-
-
-def test_optimum_that_comes_without_a_best_permutation_is_an_incumbent():
-    world = busy_world(["a"], all_optima=True)
-    report = decode_report(world.tasks["a"].message(full=True))
-    order = np.array(min(BEST_ORDERS))
-    full = replace(report.full, optima=(Candidate(BEST, order),))
-    message = encode(replace(report, best=None, full=full))
-    assert deliver(world.coordinator, message, world.now).ub == BEST + 1
-    assert world.coordinator.permutation == min(BEST_ORDERS)
-    assert world.coordinator.optima_after(None, 0).permutations.tolist() == [
-        order.tolist()
-    ]
 
 
 # -- leases ---------------------------------------------------------------------
@@ -374,21 +350,6 @@ def test_full_report_makes_good_for_losses(monkeypatch):
 
 
 # -- donation -------------------------------------------------------------------
-
-
-def test_donated_unit_inherits_the_lower_bound():
-    problem = tiny(6, slack=3)
-    world = World(spec_of(problem), seats=["a"])
-    root = world.coordinator.lower_bound
-    world.assign()
-    world.start("a")
-    task = world.tasks["a"]
-    while task.slice.least_lb <= root or task.slice.open_roots < 2:
-        task.explore(1)
-    least_lb = task.slice.least_lb
-    world.report("a", donate=True)
-    assert [unit.least_lb for unit in units_of(world).values()] == [least_lb] * 2
-    assert root < world.coordinator.lower_bound <= least_lb
 
 
 def test_donor_that_does_not_answer_is_not_waited_for():

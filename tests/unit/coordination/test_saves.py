@@ -2,13 +2,7 @@
 
 import pytest
 
-from dpbb.coordination.saves import (
-    AT_ONCE_ROOTS,
-    AT_ONCE_SEATS,
-    BURST_SEATS,
-    ROOT_S,
-    Saves,
-)
+from dpbb.coordination.saves import AT_ONCE_SEATS, BURST_SEATS, ROOT_S, Saves
 
 ABC = dict.fromkeys("abc", 10)
 
@@ -43,23 +37,6 @@ def test_thousands_of_seats_are_asked_at_a_rate_and_a_few_at_a_time():
         now += 0.1
     assert asked == 1000
     assert now == pytest.approx((1000 - BURST_SEATS) / 100, abs=0.2)
-
-
-def test_seats_with_very_many_roots_are_asked_in_turn():
-    leases = dict.fromkeys("abcd", AT_ONCE_ROOTS // 2)
-    leases["e"] = 10 * AT_ONCE_ROOTS  # more than all together may have: alone
-    saves = Saves()
-    token = saves.request(leases, 0.0)
-    assert saves.next(token, 0.0, leases) == ["a", "b"]
-    assert saves.next(token, 1.0, leases) == []
-    saves.reported("b")
-    assert saves.next(token, 2.0, leases) == ["c"]
-    for lease in "ac":
-        saves.reported(lease)
-    assert saves.next(token, 3.0, leases) == ["d"]
-    assert saves.next(token, 4.0, leases) == []
-    saves.reported("d")
-    assert saves.next(token, 5.0, leases) == ["e"]
 
 
 def test_a_silent_seat_is_waited_for_once():

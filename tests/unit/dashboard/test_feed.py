@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.feed import MAX_SAMPLES, History
+from dpbb.dashboard.feed import History
 from tests.unit.dashboard.fakes import BASE
 
 
@@ -34,39 +34,11 @@ def test_rates_of_engines_make_up_the_total():
     assert rates["gpu"] == pytest.approx([30 * rate for rate in rates["cpu"]])
 
 
-def test_a_short_run_has_its_rate():
-    """Also one whose seat came late, and that was over before a second report."""
-    history = History()
-    note(history, 0.01)
-    note(history, 0.6)
-    over = {"state": RunState.FINISHED, "engine_nodes": (("cpu", 1200),)}
-    history.note(replace(BASE, seconds=1.21, **over))
-    assert history.rates()["cpu"] == pytest.approx([0.0, 0.0, 1000.0])
-    single = History()
-    note(single, 0.0, cpu=0)
-    assert single.rates() == {"cpu": [0.0]}
-    single.note(replace(BASE, seconds=0.3, **over))
-    assert single.rates()["cpu"] == pytest.approx([4000.0, 4000.0])
-
-
 def test_what_is_lost_with_a_lease_is_no_negative_rate():
     history = History()
     for seconds, nodes in ((0.0, 0), (10.0, 100), (20.0, 50), (30.0, 250)):
         note(history, seconds, cpu=nodes)
     assert history.rates()["cpu"] == pytest.approx([10.0, 10.0, 0.0, 20.0])
-
-
-def test_a_long_run_is_sampled_less_often():
-    history = History()
-    for second in range(10_000):
-        history.note(replace(BASE, seconds=float(second), lower_bound=second))
-    assert MAX_SAMPLES // 2 <= len(history.seconds) <= MAX_SAMPLES
-    assert history.seconds == sorted(history.seconds)
-    assert history.seconds[0] == 0  # as late as this a run is one that was resumed
-    assert history.seconds[-1] >= 9_999 - history.step_s
-    assert history.lower_bound == history.seconds
-    lengths = {len(series) for series in history.nodes.values()}
-    assert lengths == {len(history.seconds)}
 
 
 def test_the_end_always_counts_and_nothing_after_it():

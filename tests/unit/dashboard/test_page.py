@@ -16,7 +16,7 @@ from dpbb.dashboard.feed import History, RunView
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.page import PARTS, _missing, show
 from dpbb.dashboard.panels import html
-from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, seat, view
+from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, view
 
 
 def data(root, index=0):
@@ -195,16 +195,3 @@ def test_the_gantt_chart_is_the_incumbents_schedule():
     assert begins[2, 1] == (7, 9)
     part.update(view(permutation=None, value=None))
     assert len(data(part.root)["left"]) == 0
-
-
-def test_many_seats_are_shown_in_bins():
-    part = charts.Seats(LIGHT)
-    part.update(view())
-    assert len(data(part.root)["top"]) == 2
-    many = tuple(seat(number, rate=1e6 + number) for number in range(1000))
-    part.update(view(seats=many))
-    assert len(data(part.root)["top"]) == charts.N_BINS
-    assert sum(data(part.root)["top"]) == 1000
-    assert part.root.yaxis[0].axis_label == "seats"
-    part.update(view())
-    assert part.root.yaxis[0].axis_label == "nodes/s"

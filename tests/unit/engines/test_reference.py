@@ -3,8 +3,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dpbb.engines import explore_to_end, get_engine
 from dpbb.errors import EngineUnavailable, InvariantError
@@ -12,7 +10,7 @@ from dpbb.options import BranchingRule, TreeOptions
 from dpbb.problem import Problem
 from dpbb.tree import WorkUnit
 from tests.intervals import Interval, intervals_of
-from tests.oracle import TinyFlowShop, best_orders, naive_tree, problems, trees
+from tests.oracle import TinyFlowShop
 
 ENGINE = get_engine("reference")
 PROBLEM = TinyFlowShop(((3, 9, 2), (8, 1, 7), (4, 4, 5), (6, 2, 9), (1, 7, 3)))
@@ -71,40 +69,6 @@ def test_a_problem_without_bounds_from_the_back_is_solved_from_the_front():
     assert total.counters.closed_leaves == 720
 
 
-def test_the_first_step_decomposes_the_tree_root():
-    session = open_session()
-    first = session.advance(PROBLEM.trivial_ub, 0)
-    assert (first.decomposed, first.leaves, first.open_roots) == (1, 0, 5)
-    assert first.least_lb == min(
-        PROBLEM.child_bound(PROBLEM.root_state(), job, back=False) for job in range(5)
-    )
-    assert not first.exhausted
-
-
-def test_no_time_still_visits_a_node_in_every_call():
-    best, _ = best_orders(PROBLEM.times)
-    tree = naive_tree(PROBLEM, TreeOptions(), best + 3)
-    session = open_session(ub=best + 3, all_optima=True)
-    calls = 0
-    while not session.advance(best + 3, 0).exhausted:
-        calls += 1
-    assert calls <= len(tree.decomposed) + len(tree.leaves)
-
-
-@given(st.data())
-def test_the_upper_bound_falls_with_every_better_leaf(data):
-    """One explorer in leaf order: even live, the nodes are those of plain recursion."""
-    problem = data.draw(problems(max_jobs=6))
-    tree = data.draw(trees(problem))
-    slice_s = data.draw(st.sampled_from((0, 1)))
-    expected = naive_tree(problem, tree, problem.trivial_ub, live=True)
-    session = open_session(problem, tree)
-    counters = explore_to_end(session, problem.trivial_ub, slice_s).counters
-    assert counters.decomposed == len(expected.decomposed)
-    assert counters.leaves == len(expected.leaves)
-    assert counters.closed.tolist() == expected.closed()
-
-
 def test_a_root_pruned_on_the_way_down_counts_its_visited_ancestors_only():
     """Law 4: (0, 0, 0) owns the tree's root and what lies above it, if visited."""
     tree = TreeOptions()
@@ -119,51 +83,12 @@ def test_a_root_pruned_on_the_way_down_counts_its_visited_ancestors_only():
     assert session.advance(0, 1).decomposed == 0  # owns no ancestor
 
 
-def test_pending_roots_count_until_they_are_exported_again():
-    """Loading adds z at the next slice; whoever exports the root takes it off."""
-    unit = WorkUnit.from_paths(5, [(0, 1), (1, 0, 0), (2, 0)])
-    session = open_session(unit=unit)
-    part = session.advance(PROBLEM.trivial_ub, 0)  # (0, 1) alone is started
-    assert part.decomposed == 1 + 2 + 1
-    assert part.least_lb is None  # of (1, 0, 0) no bound is known yet
-    # (0, 1) itself is owned by its first child now
-    assert session.remaining().owned_ancestors == 1 + 2 + 1
-
-
 def test_roots_that_overlap_open_ones_are_refused():
     session = open_session(unit=WorkUnit.from_paths(5, [(1,)]))
     with pytest.raises(InvariantError, match="disjoint from the session's open"):
         session.load(WorkUnit.from_paths(5, [(1, 2)]))
     session.load(WorkUnit.from_paths(5, [(2,)]))
     assert intervals_of(session.remaining()) == [Interval(24, 72)]
-
-
-def test_every_second_open_root_is_donated():
-    """Of those that wait, and of open siblings; shallow ones first where few may be."""
-    unit = WorkUnit.from_paths(5, [(0,), (1, 0), (1, 1), (2,), (3,)])
-    session = open_session(unit=unit)
-    assert session.donate(10) == unit.take([1, 3])
-    assert session.donate(0) == WorkUnit.empty(5)
-    for _ in range(3):
-        session.advance(PROBLEM.trivial_ub, 0)
-    before = session.remaining()
-    assert before.depth_counts[1] > 0
-    assert before.depths.max() > 1
-    given = session.donate(1)
-    assert len(given) == 1
-    assert WorkUnit.concatenate([session.remaining(), given]) == before
-
-
-def test_the_only_root_is_not_donated():
-    session = open_session()
-    assert session.donate(10) == WorkUnit.empty(5)
-    assert session.remaining() == WorkUnit.whole(5)
-
-
-def test_availability_and_devices():
-    assert ENGINE.availability() is None
-    (device,) = ENGINE.devices(threads=8)
-    assert (device.kind, device.threads) == ("cpu", 1)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from dpbb.engines import registry
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import EngineUnavailable, OptionError
-from dpbb.options import BranchingRule, EngineName, TreeOptions
+from dpbb.options import BranchingRule, TreeOptions
 from tests.oracle import TinyFlowShop
 
 PROBLEM = TinyFlowShop(((3, 9), (8, 1)))
@@ -40,10 +40,6 @@ def install(monkeypatch):
     return install
 
 
-def test_names_are_those_of_the_options():
-    assert {registry.AUTO, *registry.ENGINES} == {str(name) for name in EngineName}
-
-
 def test_engines_are_loaded_by_name():
     engine = registry.get_engine("reference")
     assert isinstance(engine, ReferenceEngine)
@@ -53,15 +49,6 @@ def test_engines_are_loaded_by_name():
         registry.get_engine("fast")
     with pytest.raises(OptionError, match=r"one of auto, gpu, .*, got 'fast'"):
         registry.choose_engine("fast", PROBLEM, TreeOptions())
-
-
-def test_available_engines_say_why_not(install):
-    install(gpu=fake("gpu", availability="no CUDA device found"), cpu=None)
-    found = registry.available_engines()
-    assert list(found) == ["gpu", "cpu", "reference", "pool"]
-    assert found["gpu"] == "no CUDA device found"
-    assert found["reference"] is None
-    assert "engine 'cpu' cannot be loaded" in found["cpu"]
 
 
 def test_auto_takes_the_first_that_runs_and_says_why(install):
@@ -115,40 +102,3 @@ def test_environment_puts_other_classes_in_the_place_of_engines(monkeypatch):
     assert registry.is_replaced("gpu")
     assert not registry.is_replaced("reference")
     assert registry.get_engine("gpu").name == "reference"
-
-
-@pytest.mark.parametrize("given", ["tpu=a:B", "gpu=a", "gpu", "gpu=:B"])
-def test_bad_replacements_are_refused(monkeypatch, given):
-    monkeypatch.setenv(registry.REPLACEMENTS, given)
-    with pytest.raises(OptionError, match="DPBB_ENGINES: expected entries like"):
-        registry.get_engine("reference")
-
-
-def test_engines_by_kind_of_device(install):
-    """A cluster's seats are elsewhere: the problem alone decides."""
-
-    def by_kind(name="auto"):
-        return registry.engines_by_kind(name, PROBLEM, TreeOptions())
-
-    install(gpu=fake("gpu", availability="not here"), cpu=fake("cpu"))
-    assert by_kind() == {"cuda": "gpu", "cpu": "cpu"}
-    assert by_kind("gpu") == {"cuda": "gpu"}
-    assert by_kind("reference") == {"cpu": "reference"}
-    assert by_kind("pool") == {"cpu": "pool", "cuda": "pool"}
-    install(gpu=fake("gpu", supports="no"), cpu=fake("cpu", supports="no"))
-    assert by_kind() == {"cpu": "reference"}
-    install(cpu=None)
-    assert by_kind() == {"cpu": "reference"}
-
-
-def test_engines_of_a_cluster_are_explained(install):
-    def explain(name="auto"):
-        return registry.explain_engines(name, PROBLEM, TreeOptions())
-
-    install(gpu=fake("gpu"), cpu=fake("cpu"))
-    assert explain() == "gpu on GPUs, cpu on CPUs (the fastest of every seat)"
-    assert explain("cpu") == "cpu (asked for)"
-    install(gpu=None, cpu=fake("cpu", supports="it takes flow shops only"))
-    text = explain()
-    assert text.startswith("reference on CPUs (no gpu: engine 'gpu' cannot be loaded")
-    assert text.endswith("no cpu: it takes flow shops only)")

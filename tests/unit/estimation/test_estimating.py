@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import dpbb
@@ -47,15 +45,6 @@ def test_minbranch_compares_with_the_upper_bound():
     assert other.exact
 
 
-def test_gpus_were_measured_with_lb1_alone():
-    """A node with two-machine bounds takes up to 40 times as long there."""
-    assert [rate.what for rate in small(gpus=4).elsewhere] == ["4 H100"]
-    for bound in ("lb2", "cascade"):
-        found = small(bound=bound)
-        assert found.elsewhere == ()
-        assert "H100" not in found.summary()
-
-
 def test_the_remainder_of_a_run_can_be_estimated():
     whole = small(samples=10**6)
     parts = [
@@ -63,21 +52,6 @@ def test_the_remainder_of_a_run_can_be_estimated():
         for paths in ([(v,) for v in range(7)], [(v,) for v in range(7, 20)])
     ]
     assert sum(parts) == whole.nodes - 1  # the tree's root
-
-
-def test_what_comes_out_can_be_read():
-    found = small(upper_bound=1240, gpus=4)
-    assert not found.exact
-    assert found.low <= found.nodes <= found.high
-    assert found.seconds is None
-    values = json.loads(found.to_json())
-    assert values["nodes"] == found.nodes
-    assert values["reliable"] is found.reliable
-    assert values["times"][0]["what"] == "4 H100"
-    assert "nodes with LB &lt; 1240" in found._repr_html_()
-    text = found.summary()
-    assert "instance     ta005 (20 x 5)" in text
-    assert "on 4 H100" in text
 
 
 def test_of_many_jobs_no_upper_end_is_claimed():

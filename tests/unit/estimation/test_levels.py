@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,38 +54,6 @@ def test_a_small_tree_is_counted(rule):
     assert (found.decomposed, found.leaves) == counted(OWN, tree, ub)
     assert found.elsewhere == ()
     assert found.instance == "own"
-
-
-def test_below_some_roots_it_is_counted():
-    tree, ub = TreeOptions(root_order=(6, 5, 4, 3, 2, 1, 0)), OWN.trivial_ub
-    unit = WorkUnit.from_paths(7, [(1,), (2, 3), (2, 4, 0)])
-    sampler = Sampler(OWN, tree, ub, RootSample.of(unit))
-    *_, last = sampler.rounds(seconds=9, samples=5000, probes=2, threads=1, seed=0)
-    below = [7 - depth for depth in unit.depths.tolist()]  # nothing is pruned
-    assert last.exact
-    assert last.found[0].leaves == sum(map(math.factorial, below))
-    assert last.found[0].decomposed == sum(
-        math.perm(left, taken) for left in below for taken in range(left - 1)
-    )
-
-
-def test_few_samples_estimate_what_the_fast_sampler_does():
-    """The fast one has enough samples to count the tree."""
-    times = np.random.default_rng(1).integers(1, 100, (9, 5))
-    own = Own(tuple(map(tuple, times.tolist())))
-    shop = FlowShopProblem(FlowShopInstance("shop", times))
-    how = {"seconds": 1, "probes": 12, "threads": 1, "seed": 5}
-    ub = shop.root_bound + 60
-    plain = Sampler(own, TreeOptions(), ub).rounds(samples=4, **how)[-1]
-    fast = Sampler(shop, TreeOptions(), ub).rounds(samples=9**5, **how)[-1]
-    truth = fast.mean
-    assert fast.exact
-    assert not plain.exact
-    assert plain.mean == pytest.approx(truth, rel=0.2)
-    assert plain.by_ub[0] == pytest.approx(plain.mean)
-    assert plain.by_ub[30] < plain.by_ub[0]
-    low, high = plain.interval()
-    assert low <= truth <= high
 
 
 @pytest.mark.parametrize("problem", [OWN, FlowShopProblem(FlowShopInstance("s", ROWS))])

@@ -41,36 +41,6 @@ def test_of_many_roots_some_are_drawn_without_bias():
     assert 0.3 < min(hits.values()) <= max(hits.values()) < 2.2
 
 
-def test_a_few_of_millions_are_drawn_without_a_table_of_all(monkeypatch):
-    """It would take gigabytes in the scheduler, for every seat and estimate."""
-    unit = WorkUnit.from_paths(20, [*PATHS[:40], (9, 1, 2), (9, 2, 0, 0)])
-    expected = RootSample.of(unit).drawn(16, np.random.default_rng(3))
-    table = WorkUnit.digits.fget
-    monkeypatch.setattr(
-        WorkUnit,
-        "digits",
-        property(lambda self: pytest.fail("all") if self is unit else table(self)),
-    )
-    drawn = RootSample.drawn_from([unit], 16, np.random.default_rng(3))
-    width = drawn.digits.shape[1]
-    assert len(drawn.depths) < len(unit)
-    assert drawn.depths.tolist() == expected.depths.tolist()
-    assert drawn.digits.tolist() == expected.digits[:, :width].tolist()
-    assert drawn.weights.tolist() == expected.weights.tolist()
-
-
-def test_units_of_several_depths_are_put_together():
-    units = [
-        WorkUnit.empty(9),
-        WorkUnit.from_paths(9, [(0,), (1,)]),
-        WorkUnit.from_paths(9, [(2, 3, 4)]),
-    ]
-    drawn = RootSample.drawn_from(units, 100, np.random.default_rng(0))
-    assert sorted(drawn.depths.tolist()) == [1, 1, 3]
-    nothing = RootSample.drawn_from([], 100, np.random.default_rng(0))
-    assert len(nothing.depths) == len(nothing.drawn(3, np.random.default_rng(0)).depths)
-
-
 def test_drawn_roots_are_no_exact_count(monkeypatch):
     """ta005 at 1235: what its children at depth 2 hold, from some of them."""
     monkeypatch.setattr("dpbb.estimation.levels.CompiledNodes.most_roots", 40)

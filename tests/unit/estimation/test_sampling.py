@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.errors import OptionError
-from dpbb.estimation.confidence import Found, Round, doubts, interval
+from dpbb.estimation.confidence import doubts
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
@@ -127,27 +127,6 @@ def test_each_root_is_estimated_by_itself(tree_of_11570):
     assert abs(found.mean() - exact.sum()) < 4 * error
 
 
-def test_a_wide_tree_takes_no_more_memory_and_has_the_same_mean(
-    tree_of_11570, monkeypatch
-):
-    problem, tree, ub = tree_of_11570
-    sampler, widths = Sampler(problem, tree, ub), []
-    children = sampler._nodes.children
-
-    def counted(level, depth):
-        widths.append(len(level.nodes) * (problem.n_jobs - depth))
-        return children(level, depth)
-
-    monkeypatch.setattr(sampler._nodes, "children", counted)
-    monkeypatch.setattr("dpbb.estimation.sampling.MOST_CHILDREN", 200)
-    roots = RootSample.of(WorkUnit.whole(problem.n_jobs))
-    seeds = map(np.random.SeedSequence, range(400))
-    found = np.array([sampler.each(roots, 64, seed).sum() for seed in seeds])
-    assert max(widths) <= 200
-    error = found.std() / np.sqrt(len(found))
-    assert abs(found.mean() - 12_205) <= 4 * error
-
-
 def test_the_seed_alone_decides(tree_of_11570):
     one, again, other = (
         sample(*tree_of_11570, samples=5, probes=4, seed=seed) for seed in (7, 7, 8)
@@ -165,19 +144,6 @@ def test_samples_that_do_not_fit_are_refused(tree_of_11570, monkeypatch):
         seconds=20, samples=None, probes=4, threads=1, seed=0
     )
     assert rounds[-1].samples < 1000
-
-
-def test_more_time_gives_more_samples_until_it_is_precise(tree_of_11570):
-    sampler = Sampler(*tree_of_11570)
-    rounds = sampler.rounds(seconds=20, samples=None, probes=4, threads=1, seed=0)
-    counts = [one.samples for one in rounds]
-    assert counts == sorted(counts)
-    assert len(counts) > 1
-    assert rounds[-1].exact or rounds[-1].spread < 0.1
-    stopped = sampler.rounds(
-        seconds=20, samples=None, probes=4, threads=1, seed=0, should_stop=lambda: True
-    )
-    assert len(stopped) == 1
 
 
 @given(st.data())
@@ -200,32 +166,6 @@ def test_what_is_below_roots_is_counted(data):
     assert one.leaves == below(naive.leaves)
 
 
-def test_no_roots_are_no_nodes():
-    problem = shop([[3, 2], [1, 4], [2, 2]])
-    last = sample(problem, TreeOptions(), 99, WorkUnit.empty(3))[-1]
-    assert (last.mean, last.interval(), last.exact) == (0, (0, 0), True)
-
-
-def round_of(samples, *nodes, thinned=1):
-    found = tuple(Found(value, 0.0, 5, thinned, 10) for value in nodes)
-    return Round(samples, found, 1.0)
-
-
-def test_doubts_say_what_is_wrong():
-    calm, wild = round_of(64, 99.0, 101.0), round_of(64, 10.0, 1000.0)
-    before, low = round_of(16, 97.0, 104.0), round_of(16, 10.0, 11.0)
-    assert doubts([before, calm]) == ()
-    assert "disagree" in doubts([before, wild])[0]
-    uneven = (80.0, 120.0)  # 28 %
-    assert "trusted up to 20%" in doubts([before, round_of(64, *uneven)])[0]
-    assert doubts([before, round_of(256, *uneven)]) == ()
-    growing = doubts([low, round_of(64, 85.0, 105.0)])
-    assert "with 16 samples a stratum the estimate was 10" in growing[0]
-    assert doubts([calm]) == ()
-    assert "one round only" in doubts([round_of(64, 85.0, 105.0)])[0]
-    assert doubts([round_of(64, 10.0, 10.0, thinned=0)]) == ()
-
-
 def test_a_heavy_tail_is_detected():
     """ta101 at 11152 (10,221,772 nodes): few samples miss what most nodes are in."""
     problem = FlowShopProblem(taillard_instance("ta101"))
@@ -243,17 +183,3 @@ def test_a_tree_beyond_all_floats_has_an_estimate_that_says_so():
     low, high = last.interval()
     assert 1 <= last.seen <= low <= last.mean <= high <= MOST_NODES
     assert any("10^300" in doubt for doubt in doubts(rounds))
-
-
-def test_intervals_are_wider_where_probes_disagree_are_few_or_still_find_more():
-    calm = [round_of(256, *([1e6, 1.01e6] * 4))]
-    apart = [round_of(256, *([1e6, 3e6] * 4))]
-    scarce = [round_of(4, *([1e6, 1.01e6] * 4))]
-    grown = [round_of(64, *([1e5] * 8)), *calm]
-    widths = [high / low for low, high in map(interval, (calm, apart, scarce, grown))]
-    assert 1.3 < widths[0] < 2  # wider than the probes alone say
-    assert min(widths[1:]) > 1.5 * widths[0]
-    exact = [round_of(256, *([77.0] * 8), thinned=0)]
-    assert interval(exact) == (77, 77)
-    least, most = interval([round_of(4, *([1e299, 1e303] * 4))])
-    assert 0 < least < most == MOST_NODES

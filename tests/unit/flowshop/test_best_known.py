@@ -3,7 +3,7 @@ import csv
 import numpy as np
 import pytest
 
-from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_of_digest
+from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
@@ -17,19 +17,6 @@ def test_bounds_are_found_by_name():
     assert str(best_known("ta056")) == "3679 (optimal)"
     assert str(best_known("ta051")) == "3771 to 3846"
     assert best_known("ta121") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("ta1", "ta001"), (" TA022 ", "ta022"), ("ta0120", "ta120"),
-        ("VFR30_15_2", "VFR30_15_2"), ("vfr030_15_02_gap", "VFR30_15_2"),
-        ("ta", None), ("ta1.txt", None), ("VFR30_15", None), ("", None),
-    ],
-)  # fmt: skip
-def test_names_have_one_spelling(text, name):
-    assert benchmark_name(text) == name
-    assert best_known(text) == (None if name is None else best_known(name))
 
 
 def test_bounds_of_every_taillard_instance_are_found_by_its_digest():

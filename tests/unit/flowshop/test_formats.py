@@ -99,60 +99,6 @@ def test_names_of_jobs_and_machines_are_kept(write):
     assert pickle.loads(pickle.dumps(shop)).names == NAMES  # noqa: S301
 
 
-def test_names_in_json_say_whose_they_are(write):
-    """Whatever the rows are; of as many jobs as machines, too."""
-    turned = {"times": [[1, 4], [2, 5], [3, 6]], "jobs": ["p", "q"]}
-    turned["machines"] = ["a", "b", "c"]
-    path = write("shop.json", json.dumps(turned))
-    shop = read_instance(path, orientation="machines_rows")
-    assert (shop.times.tolist(), shop.names.jobs) == (JOBS, ("p", "q"))
-    square = {"times": [[1, 2], [3, 4]], "jobs": ["p", "q"], "machines": ["a", "b"]}
-    path = write("square.json", json.dumps(square))
-    for orientation in ("jobs_rows", "machines_rows"):
-        shop = read_instance(path, orientation=orientation)
-        assert shop.names == Names(("p", "q"), ("a", "b"))
-    swapped = {"times": JOBS, "jobs": ["a", "b", "c"], "machines": ["p", "q"]}
-    path = write("swapped.json", json.dumps(swapped))
-    with pytest.raises(InstanceError, match="read as jobs_rows: expected 2 job names"):
-        read_instance(path)
-
-
-@pytest.mark.parametrize(
-    ("frame", "what"),
-    [
-        (
-            pd.DataFrame(JOBS, index=["a", "a"]),
-            "index: expected different names, got 'a'",
-        ),
-        (pd.concat([pd.DataFrame(JOBS)] * 2), "index: .* got 0 .* reset_index"),
-        (pd.DataFrame(JOBS, columns=["a", "b", "a"]), "columns: .* got 'a' more than"),
-        (pd.DataFrame([["x", 1], ["x", 2]], columns=["job", "m"]), "column 'job': "),
-        (pd.DataFrame(JOBS, index=["a", np.nan]), "index: .* got a missing value"),
-    ],
-)
-def test_names_of_a_data_frame_must_differ(frame, what):
-    with pytest.raises(InstanceError, match=f"data frame, {what}"):
-        read_instance(frame)
-
-
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-@pytest.mark.parametrize("padded", [False, True])
-def test_a_title_above_a_table_is_told_of(write, mark, padded):
-    text = NAMED.replace(",", mark)
-    title = "My shop" + mark * 3 * padded
-    with pytest.raises(InstanceError, match=r"line 1: .*no title above.* got 'My shop"):
-        read_instance(write("shop.csv", f"{title}\n{text}"))
-    blank = f"{mark * 3}\n" + text.replace("\n", f"\n{mark * 3}\n")
-    assert read_instance(write("shop.csv", blank)).names == NAMES
-
-
-@pytest.mark.parametrize("heading", ["job_id", "Order No.", "nr", "Unnamed: 0", "Part"])
-def test_order_numbers_are_no_processing_times(write, heading):
-    text = f"{heading},a,b,c,,\n1001,1,2,3,,\n4711,4,5,6,,\n"
-    shop = read_instance(write("orders.csv", text))
-    assert (shop.times.tolist(), shop.names.jobs) == (JOBS, ("1001", "4711"))
-
-
 def test_workbook_is_read_by_its_sheets(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
@@ -194,13 +140,6 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
 def test_standard_input_is_read_as_what_it_looks_like(monkeypatch, content):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
     assert read_instance("-").times.tolist() == JOBS
-
-
-@pytest.mark.parametrize("codec", ["utf-16", "cp1252"])
-def test_other_encodings_are_said(write, caplog, codec):
-    shop = read_instance(write("a.csv", "job,a,b\nÄ,1,2\nB,3,4\n".encode(codec)))
-    assert shop.names.jobs == ("Ä", "B")
-    assert f"read as {codec.upper()}" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -420,13 +359,6 @@ def test_index_out_of_place_or_range_is_refused(write):
         read_instance(JOBS, index=0)
     with pytest.raises(InstanceError, match=r"index: expected .* got the name 'ta001'"):
         read_instance("ta001", index=0)
-
-
-def test_orientation_out_of_place_is_refused():
-    with pytest.raises(InstanceError, match=r"orientation: expected .* 'ta001'"):
-        read_instance("ta001", orientation="jobs_rows")
-    with pytest.raises(InstanceError, match=r"orientation: expected .* got 'rows'"):
-        read_instance(JOBS, orientation="rows")
 
 
 @pytest.mark.data

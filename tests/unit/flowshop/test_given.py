@@ -77,14 +77,6 @@ def test_heuristics_keep_what_is_given(method):
         assert BETWEEN.evaluate(better.permutation) == better.value <= start.value
 
 
-def test_the_shop_of_heuristics_has_the_same_makespans():
-    ends = BETWEEN.given
-    assert ends.shop.n_jobs == 8
-    for order in permutations(range(6)):
-        whole = makespan(TIMES.tolist(), ends.whole(order))
-        assert makespan(ends.shop.times.tolist(), ends.in_shop(order)) == whole
-
-
 def test_the_digest_says_what_is_given():
     others = [
         FlowShopProblem(SHOP),
@@ -137,23 +129,3 @@ def test_what_cannot_be_given_is_refused(front, back, message):
 def test_what_is_no_sequence_with_these_ends_is_refused(jobs, message):
     with pytest.raises(OptionError, match=f"^initial: {message}"):
         BETWEEN.between(jobs, "initial")
-
-
-def test_the_name_says_what_is_given():
-    for text, *ends in (
-        ("nine, given front 4 0, given back 7", FRONT, BACK),
-        ("nine, given front 4 0", FRONT, ()),
-        ("nine, given back 7", (), BACK),
-        ("nine", (), ()),
-    ):
-        front, back = ends
-        problem = FlowShopProblem(SHOP, front=front, back=back)
-        assert problem.instance_name == text
-        assert GivenEnds.of_name(text) == ("nine", front, back)
-
-
-def test_ends_are_given_once():
-    with pytest.raises(
-        InstanceError, match="without given ends, got nine, given front"
-    ):
-        BETWEEN.with_ends((), (1,))

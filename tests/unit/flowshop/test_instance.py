@@ -40,18 +40,3 @@ def test_pickling_gives_an_equal_instance(times):
     assert again.name == "name"
     assert again.times.dtype == np.int64
     assert not again.times.flags.writeable
-
-
-def test_pickle_is_small():
-    instance = taillard_instance("ta110")  # 200 x 20 times below 100: one byte each
-    assert len(pickle.dumps(instance)) < 200 * 20 + 500
-
-
-def test_repr_names_the_size():
-    instance = FlowShopInstance("<shop>", TIMES)
-    assert repr(instance).startswith("FlowShopInstance('<shop>', 2 jobs x 3 machines,")
-    page = instance._repr_html_()
-    assert "&lt;shop&gt;" in page
-    assert "<shop>" not in page
-    assert "3 to 8" in page
-    assert "3679 (optimal)" in taillard_instance("ta056")._repr_html_()

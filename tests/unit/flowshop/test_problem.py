@@ -1,14 +1,10 @@
-import pickle
 from itertools import permutations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
-from dpbb.problem import Problem
-from dpbb.problems import family_of
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from tests import oracle
 
 
@@ -87,32 +83,6 @@ def test_trivial_ub_is_above_every_makespan(tiny):
     worst = max(tiny.evaluate(order) for order in permutations(range(tiny.n_jobs)))
     assert problem.trivial_ub > worst
     assert problem.root_bound <= worst
-
-
-def test_problem_is_a_problem_and_travels_small():
-    problem = FlowShopProblem(taillard_instance("ta056"))
-    assert isinstance(problem, Problem)
-    assert problem.name == "flowshop-makespan"
-    assert problem.n_jobs == 50
-    data = pickle.dumps(problem)
-    assert len(data) < 50 * 20 + 500
-    again = pickle.loads(data)  # noqa: S301
-    assert again == problem
-    assert again.digest == problem.instance.digest
-    assert again.root_bound == problem.root_bound == 3460
-
-
-def test_a_bound_that_it_does_not_have_is_refused():
-    with pytest.raises(ValueError, match="lb9"):
-        FlowShopProblem(FlowShopInstance("a", [[3, 2], [1, 4]]), "lb9")
-
-
-def test_what_is_encoded_is_decoded_by_its_family():
-    problem = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
-    data = problem.encode()
-    assert data == {"name": "tiny", "times": [[1, 2], [3, 4]]}
-    again = family_of(problem.name).decode(data)
-    assert (again, again.instance.name) == (problem, "tiny")
 
 
 def test_a_permutation_has_a_schedule():

@@ -6,7 +6,7 @@ Its optimum is compared with brute force by the oracle, which knows nothing of i
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
@@ -16,9 +16,8 @@ import dpbb
 from dpbb import problems
 from dpbb.engines.registry import choose_engine, get_engine
 from dpbb.errors import EngineUnavailable, InstanceError, OptionError
-from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import SolveOptions, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.problem import (
     NO_CHILD,
     Encodable,
@@ -36,7 +35,6 @@ from dpbb.problem import (
 from dpbb.problems import Family, model_of, models_known
 from dpbb.proof.checker import FALSE
 from dpbb.proof.verify import verify
-from dpbb.tree.branching import tree_of
 from tests import oracle
 
 HERE = {"workers": 0, "verbosity": "quiet"}
@@ -166,30 +164,6 @@ def test_what_holds_of_flow_shops_alone_is_not_inherited():
     assert bound_of(shop) == "lb1"
 
 
-def test_what_does_hold_is_taken_over_by_name():
-    class Same(FlowShopProblem):
-        job_kinds = FlowShopProblem.job_kinds
-        evaluate_all = FlowShopProblem.evaluate_all
-
-    class Below(Same):
-        pass
-
-    for kind in Same, Below:
-        shop = waiting(0, kind=kind)
-        kinds = kinds_of(shop)
-        assert kinds[0] == kinds[2]
-        assert isinstance(shop, EvaluatesAll)
-        assert not isinstance(shop, HasHeuristics)
-
-
-def test_with_another_cost_it_does_not_inherit_schedules():
-    class Ends(FlowShopProblem):
-        def evaluate(self, permutation):
-            return 2 * super().evaluate(permutation)
-
-    assert not isinstance(waiting(0, kind=Ends), Scheduled)
-
-
 def test_an_order_that_does_not_exist_has_no_cost():
     shop = waiting(0)
     assert cost_of(shop, np.arange(6)) == oracle.makespan(
@@ -199,18 +173,6 @@ def test_an_order_that_does_not_exist_has_no_cost():
         cost_of(shop, np.arange(6)[::-1])
     with pytest.raises(OptionError, match="job 1"):
         dpbb.solve(shop, initial=range(6)[::-1], **HERE)
-
-
-def test_estimates_are_of_its_own_tree():
-    shop = waiting(3)
-    ub = shop.best() + 1
-    tree = tree_of(shop, SolveOptions(), ub)
-    assert not Sampler(shop, tree, ub).compiled
-    found = dpbb.estimate(shop, upper_bound=ub, samples=10**6, measure=False)
-    # nothing changes the bound of a tree with this cutoff
-    whole = dpbb.solve(shop, cutoff=ub, all_optima=True, **HERE)
-    assert found.exact
-    assert found.decomposed == whole.decomposed
 
 
 @pytest.mark.parametrize("method", ["auto", "neh", "ig"])
@@ -224,40 +186,12 @@ def test_heuristics_find_orders_that_there_are(method):
         assert found.makespan >= shop.best() >= found.lower_bound
 
 
-def test_methods_of_flow_shops_are_refused_by_name():
-    with pytest.raises(OptionError, match="beam"):
-        dpbb.heuristic(waiting(0), "beam", time_limit_s=0.1)
-    with pytest.raises(OptionError, match="beam"):
-        dpbb.solve(waiting(0), heuristics="beam", **HERE)
-
-
-def test_a_method_of_its_own_is_not_hidden_by_its_bound():
-    class Tight(FlowShopProblem):
-        def tighten(self, state, jobs, bounds, ub, *, back):
-            return bounds + 1
-
-    shop = waiting(0, kind=Tight)
-    tight = Tight(shop.instance, "lb2")
-    bounds = np.arange(3)
-    assert (tight.tighten(None, None, bounds, 9, back=False) == bounds + 1).all()
-
-
 def test_it_travels_with_all_that_it_is_made_of():
     shop = Waiting(waiting(0).instance, "lb2", pair=(3, 4))
     again = pickle.loads(pickle.dumps(shop))  # noqa: S301
     assert type(again) is Waiting
     assert (again.pair, again.bound, again.digest) == ((3, 4), "lb2", shop.digest)
     assert again.best() == shop.best()
-
-
-def test_its_digest_is_of_all_that_it_is_made_of():
-    shop = waiting(0)
-    plain = FlowShopProblem(shop.instance)
-    other = replace(shop, pair=(3, 4))
-    found = {one.digest for one in (plain, shop, other)}
-    assert len(found) == 3
-    assert waiting(0).digest == shop.digest
-    assert replace(shop).digest == shop.digest
 
 
 def test_a_certificate_needs_a_family_of_its_own(tmp_path, monkeypatch):
@@ -278,21 +212,6 @@ def test_a_certificate_needs_a_family_of_its_own(tmp_path, monkeypatch):
     assert verify(path, instance=shop).verdict != FALSE
     for other in FlowShopProblem(shop.instance), waiting(2):
         assert verify(path, instance=other).verdict == FALSE
-
-
-def test_a_family_of_its_own_may_name_the_models():
-    """They explore as if nothing were overridden: whoever names them says so."""
-
-    class Served(FlowShopProblem):
-        pass
-
-    shop = waiting(0, kind=Served)
-    family = problems.family_of("flowshop-makespan")
-    problems.register("Served", replace(family, problem=Served))
-    try:
-        assert choose_engine("auto", shop, TreeOptions())[0].name in ("cpu", "gpu")
-    finally:
-        del problems.FAMILIES["Served"]
 
 
 def test_a_method_of_one_object_alone_is_refused():

@@ -52,16 +52,6 @@ def test_a_damaged_archive_hides_no_other(tmp_path):
         read_instance("VFR3_2_2", data_dir=tmp_path)
 
 
-def test_text_that_is_not_utf8_is_read(tmp_path, caplog):
-    text = ("Größe\n" + PAIRS).encode("latin-1")
-    (tmp_path / "VFR3_2_1.txt").write_bytes(text)
-    with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
-        archive.writestr("VFR3_2_2.txt", text)
-    for name in ("VFR3_2_1", "VFR3_2_2"):
-        assert read_instance(name, data_dir=tmp_path).times.tolist() == TIMES
-    assert caplog.text.count("not UTF-8") == 2
-
-
 def test_folder_must_be_named_and_exist(tmp_path):
     with pytest.raises(InstanceError, match=r"--data\) or DPBB_DATA .* got neither"):
         read_instance("VFR3_2_1")

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -70,25 +69,6 @@ def test_all_evaluators_agree_on_all_benchmarks(shared):
             schedule(shop, both[4], "machine_orders")
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16, np.int32, np.int64])
-def test_any_type_of_integers_is_taken(kind):
-    given = np.array([SEQUENCE] * 3, kind)
-    assert evaluate(SMALL, given).tolist() == [12] * 3
-    assert evaluate(SMALL, given.T.copy().T).tolist() == [12] * 3
-
-
-def test_threads_do_not_change_the_costs():
-    shop = load("ta01")
-    sequences = random_sequences(shop, 700, seed=1)
-    one = evaluate(shop, sequences, threads=1, device="cpu")
-    assert evaluate(shop, sequences, threads=3, device="cpu").tolist() == one.tolist()
-
-
-def test_nothing_costs_nothing():
-    assert evaluate(SMALL, []).tolist() == []
-    assert evaluate(SMALL, np.empty((0, 8), np.int16)).tolist() == []
-
-
 def test_zero_and_large_times_are_exact():
     shop = odd_shop(9, longest_time=20_000_000)
     rng = np.random.default_rng(9)
@@ -151,35 +131,11 @@ def test_bad_input_is_refused(case):
         evaluate(SMALL, given, **{"device": "cpu", **more})
 
 
-def test_ragged_lists_of_machine_orders_are_filled_up():
-    rows = [[0, 1], [2, 0, 1], [2, 1, 0]]
-    found = evaluate(SMALL, [rows, rows], encoding="machine_orders")
-    assert found.tolist() == [12, 12]
-
-
 def test_more_jobs_than_uint8_counts():
     shop = JobShopInstance.from_routes([[(0, 1)]] * 300)
     assert evaluate(shop, random_sequences(shop, 3, seed=1)).tolist() == [300] * 3
     with pytest.raises(InstanceError, match="solution 0: expected job 0 1 times"):
         evaluate(shop, np.arange(300).astype(np.uint8)[None])
-
-
-def test_solutions_on_a_device_stay_there():
-    class There:
-        __cuda_array_interface__: ClassVar = {}
-
-    with pytest.raises(OptionError, match="expected auto or gpu"):
-        evaluate(SMALL, There(), device="cpu")
-
-
-def test_a_large_shop_has_no_table_of_jobs_by_machines():
-    shop = JobShopInstance.from_routes([[(k, 1)] for k in range(30_000)])
-    assert evaluate(shop, [range(30_000)]).tolist() == [1]  # 7 GB otherwise
-
-
-def test_an_instance_is_needed():
-    with pytest.raises(InstanceError, match="a JobShopInstance"):
-        evaluate("ta01", [SEQUENCE])
 
 
 def test_without_check_what_is_no_solution_costs_minus_two():

@@ -38,15 +38,6 @@ def test_json_keeps_names_and_dates(tmp_path):
     assert found == [[1], [9], [2]]
 
 
-def test_json_takes_lists_and_names(tmp_path):
-    jobs = [[[0, 3], [1, 2]], {"operations": [{"machine": "1", "time": 4}], "due": 7}]
-    with pytest.raises(InstanceError, match="a due date for every job, got none"):
-        load(file(tmp_path, "x.json", json.dumps({"jobs": jobs})))
-    jobs[1].pop("due")
-    shop = load(file(tmp_path, "x.json", json.dumps({"jobs": jobs, "machines": 3})))
-    assert (shop.n_machines, shop.machines.tolist()) == (3, [0, 1, 1])
-
-
 def test_csv_keeps_names_and_dates(tmp_path):
     shop = load(file(tmp_path, "joinery.csv", CSV))
     assert shop.job_names == ("door", "lid")
@@ -56,16 +47,6 @@ def test_csv_keeps_names_and_dates(tmp_path):
     assert shop.operation(3) == "operation 1 of job lid (machine paint)"
 
 
-def test_numbered_machines_of_csv_keep_their_numbers(tmp_path):
-    shop = load(file(tmp_path, "x.csv", "job,machine,time\na,2,3\na,0,1\n"))
-    assert (shop.n_machines, shop.machines.tolist()) == (3, [2, 0])
-
-
-def test_machines_with_leading_zeros_have_names(tmp_path):
-    shop = load(file(tmp_path, "x.csv", "job,machine,time\na,02,3\na,01,1\n"))
-    assert (shop.machine_names, shop.machines.tolist()) == (("02", "01"), [0, 1])
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_files_of_other_systems_are_read(tmp_path, end, mark):
@@ -73,12 +54,6 @@ def test_files_of_other_systems_are_read(tmp_path, end, mark):
         expected = load(file(tmp_path, name, text))
         again = file(tmp_path, name, mark + text.replace("\n", end))
         assert load(again) == expected
-
-
-def test_names_may_have_commas_and_quotes(tmp_path):
-    text = 'job,machine,time\n"a, ""b""","m,n",1\n'
-    shop = load(file(tmp_path, "x.csv", text))
-    assert (shop.job_names, shop.machine_names) == (('a, "b"',), ("m,n",))
 
 
 @pytest.mark.data

@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 
@@ -8,7 +6,7 @@ from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.jobshop import evaluate
 from dpbb.jobshop.instance import MAX_TOTAL_TIME, JobShopInstance
-from tests.unit.jobshop.shops import ROUTES, SMALL, odd_shop
+from tests.unit.jobshop.shops import ROUTES, SMALL
 
 
 def test_routes_are_kept():
@@ -22,11 +20,6 @@ def test_routes_are_kept():
     assert SMALL.operation(4) == "operation 1 of job 1 (machine 2)"
 
 
-def test_arrays_cannot_be_written_to():
-    with pytest.raises(ValueError, match="read-only"):
-        SMALL.times[0] = 1
-
-
 def test_the_digest_is_of_all_but_the_names():
     other = JobShopInstance.from_routes(
         ROUTES, name="other", job_names=("a", "b", "c"), machine_names=("x", "y", "z")
@@ -36,14 +29,6 @@ def test_the_digest_is_of_all_but_the_names():
     dated = JobShopInstance.from_routes(ROUTES, due=[9, 9, 9])
     assert dated != SMALL
     assert JobShopInstance.from_routes(ROUTES, n_machines=4) != SMALL
-
-
-def test_pickled_it_is_the_same():
-    shop = odd_shop(3)
-    again = pickle.loads(pickle.dumps(shop))  # noqa: S301
-    assert again == shop
-    assert again.name == shop.name
-    assert not again.due.flags.writeable
 
 
 def test_a_flow_shop_is_a_job_shop_of_one_route():

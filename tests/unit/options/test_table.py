@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +22,6 @@ def test_every_option_has_its_own_flag_and_says_what_is_allowed():
     assert all(row.help and row.kind.allowed for row in rows)
 
 
-def test_what_is_of_the_tree_or_of_the_caller():
-    client = {name for name, row in OPTIONS.items() if row.client}
-    assert {"scheduler", "threads", "workers", "progress", "verbosity"} <= client
-    fixed = {name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED}
-    assert fixed == {"branching", "bound", "all_optima"}
-
-
 def test_places_are_never_taken_from_a_checkpoint():
     places = {name for name, row in OPTIONS.items() if row.kind.place}
     assert places == {"scheduler", "checkpoint", "certificate", "optima_file"}
@@ -38,11 +30,6 @@ def test_places_are_never_taken_from_a_checkpoint():
         *(set(OPTIONS) - places),
         "other",
     }
-
-
-def test_options_are_frozen():
-    with pytest.raises(FrozenInstanceError):
-        SolveOptions().threads = 3  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -29,17 +29,6 @@ def test_incumbents_are_steps_to_the_end(ax):
     )
 
 
-def test_a_rising_bound_is_steps_too(ax):
-    bounds = (30, 30, 33, 40)
-    shots = [snapshot(float(at), bound) for at, bound in enumerate(bounds)]
-    convergence(shots, ax, log_time=False)
-    assert line(ax, "lower bound") == [(0, 30), (2, 33), (3, 40), (3, 40)]
-    (gap,) = ax.collections
-    assert gap.get_label() == "gap"
-    ends = {tuple(point) for point in gap.get_paths()[0].vertices.tolist()}
-    assert {(0, 30), (0, 50), (2, 33), (2, 40), (3, 40)} <= ends
-
-
 def test_a_checkpoint_has_the_least_bound_of_its_units(ax):
     convergence(checkpoint(), ax, log_time=False)
     assert line(ax, "incumbent") == [(0, 50), (1.5, 36), (4, 36)]

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import STARTING
 from dpbb.progress.live import LiveProgress, SteadyConsole, View
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
@@ -68,14 +67,6 @@ def test_terminals_without_unicode_get_ascii():
     text = panel(BUSY, encoding="ascii")
     assert text[0].startswith("-- ta021")
     assert set(text[4].split()[1]) == {"#", "+", "."}
-
-
-@pytest.mark.parametrize("termination", ["time_limit", "stopped", "exhausted"])
-def test_of_a_run_that_is_over_nothing_is_said_to_be_left(termination):
-    """A tree that was cut off by a limit has work left, but nobody does it."""
-    over = replace(BUSY, state=RunState.FINISHED, termination=termination)
-    assert [line for line in panel(BUSY) if line.startswith(" left ")]
-    assert not [line for line in panel(over) if line.startswith(" left ")]
 
 
 def test_names_cannot_steer_the_terminal():

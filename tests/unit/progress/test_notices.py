@@ -11,8 +11,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.progress import notices
-from dpbb.progress.base import Progress
-from dpbb.progress.notices import Noticed, Notifier, facts_of
+from dpbb.progress.notices import Notifier, facts_of
 from tests.unit.dashboard.fakes import BASE
 
 WRITE = (
@@ -134,23 +133,3 @@ def test_want_of_seats_is_told_once_each_time():
     assert listener.told == [(notices.NO_SEATS, "three")] * 2
     listener.look(replace(hungry, run_id="other", shares_with=("ta052",)))
     assert len(listener.told) == 2  # it takes turns
-
-
-def test_a_progress_that_is_noticed_shows_the_same():
-    seen = []
-
-    class Inner(Progress):
-        def update(self, snapshot):
-            seen.append((self.offset_s, snapshot.waits_for))
-
-        def note(self, text):
-            seen.append(text)
-
-    listener = Listener()
-    progress = Noticed(Inner(), listener)
-    progress.offset_s = 2.0
-    progress.note("engine cpu")
-    progress.update(replace(BASE, seats=(), waits_for="no workers connected"))
-    progress.close()
-    assert seen == ["engine cpu", (2.0, "no workers connected")]
-    assert listener.told == [(notices.NO_SEATS, "three")]

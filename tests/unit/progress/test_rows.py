@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
-from dpbb.progress import ProgressPrinter, format_seconds
+from dpbb.progress import ProgressPrinter
 from dpbb.progress.rows import format_header, format_row
 from dpbb.progress.words import format_share
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
@@ -14,21 +14,6 @@ from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 def lines(stream):
     return stream.getvalue().splitlines()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0.0s"),
-        (99.94, "99.9s"),
-        (99.96, "1m40s"),
-        (5999.4, "99m59s"),
-        (7500, "2h05m"),
-        (360_000, "100h00m"),
-    ],
-)
-def test_times_fit_their_column(seconds, text):
-    assert format_seconds(seconds) == text
 
 
 def test_rows_are_aligned_under_the_header():

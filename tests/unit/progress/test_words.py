@@ -1,12 +1,10 @@
 """What people are told: ranges of time, the clock, ends."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
-from dpbb.progress.words import clock_text, ends_text, format_count, span_text
-from tests.unit.dashboard.fakes import BASE
+from dpbb.progress.words import format_count, span_text
 
 YEAR = 365.25 * 86400
 
@@ -28,18 +26,6 @@ def test_ranges_of_time(low, high, text, brief):
     assert span_text(low, high) == text
     assert span_text(low, high, brief=True) == brief
     assert len(brief) <= 9
-
-
-def test_the_end_by_the_clock(monkeypatch):
-    monkeypatch.setattr("time.time", lambda: 1_000_000.0)  # 13:46:40 in UTC
-    soon = replace(BASE, left_s=(600.0, 2400.0))
-    assert ends_text(soon, 0.0) == "13:56 to 14:26"
-    assert ends_text(soon, 3600.0) == "14:56 to 15:26"
-    later = replace(BASE, left_s=(600.0, 200_000.0))
-    assert ends_text(later, 0.0) == "12 Jan 13:56 to 14 Jan 21:20"
-    assert ends_text(replace(BASE, left_s=(1.0, 1e12)), 0.0) == ""
-    assert ends_text(BASE) == ""
-    assert clock_text(1_000_001.0, 0.0, exact=True) == "13:46:41"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dpbb.errors import DpbbError, InvariantError
 from dpbb.options import SolveOptions
@@ -157,55 +155,6 @@ def field(**changes):
 def test_bad_field_of_a_result_is_named(changes, message):
     with pytest.raises(DpbbError, match=message):
         Result.from_json(field(**changes))
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=3),
-    lambda part: (
-        st.lists(part, max_size=3)
-        | st.lists(st.integers(0, 2), max_size=3)
-        | st.dictionaries(st.sampled_from(["start", "end", "threads", "x"]), part)
-    ),
-    max_leaves=5,
-)
-DERIVED = ("gap", "nodes_per_second", "n_optima_listed")
-"""For people; a reader finds them again."""
-
-ALSO_NAMED = {
-    "n_jobs": "permutation",
-    "n_machines": "schedule",
-    "permutation": "schedule",
-}
-"""What a message may name in place of the field that it is about."""
-
-
-@given(st.sampled_from(list(json.loads(OPTIMAL.to_json()))), JSON)
-def test_a_field_is_read_as_it_is_or_refused_by_its_name(name, value):
-    """Never changed, never another error: not when it is read, and not later."""
-    text = field(**{name: value})
-    try:
-        result = Result.from_json(text)
-    except DpbbError as error:
-        said = str(error).replace("lower bound", "lower_bound")
-        assert name in said or ALSO_NAMED.get(name, name) in said
-        return
-    again = json.loads(result.to_json())
-    if name in DERIVED:
-        assert result == OPTIMAL
-    elif name == "options":
-        assert again[name] == again[name] | value
-    else:
-        assert again.get(name) == value
-        assert isinstance(again.get(name), bool) == isinstance(value, bool)
-    assert Result.from_json(result.to_json()) == result
-    assert result.summary()
-    assert result._repr_html_()
-    if result.operations is not None:
-        assert str(result.schedule())
 
 
 def test_schedule_is_refused_without_one():

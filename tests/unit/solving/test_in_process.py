@@ -11,7 +11,6 @@ import dpbb
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.format import to_bytes
-from dpbb.engines.reference import ReferenceSession
 from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
@@ -126,27 +125,6 @@ def test_a_cutoff_takes_no_other_bound_than_that_of_the_tree(bound, nodes):
     assert result.decomposed == nodes
 
 
-@pytest.mark.parametrize("limit", [0.02, 0.3])
-def test_a_slice_ends_with_the_time(limit, monkeypatch):
-    """No slice is asked for that is longer than what is left."""
-    asked = []
-
-    class Slow(ReferenceSession):
-        slice_s = 1.0
-
-        def advance(self, ub, max_seconds, most_roots=None):
-            asked.append(max_seconds)
-            return super().advance(ub, max_seconds, most_roots)
-
-    monkeypatch.setattr("dpbb.engines.reference.ReferenceSession", Slow)
-    shop = np.random.default_rng(0).integers(1, 99, (60, 20))
-    how = {"engine": "reference", "heuristics": "none", "time_limit_s": limit}
-    result = dpbb.solve(shop, **how, **HERE)
-    assert result.termination is Termination.TIME_LIMIT
-    assert max(asked, default=0.0) <= limit  # a busy machine may leave no time
-    assert sum(asked) <= 1.5 * limit
-
-
 def test_limits_hold():
     shop = np.random.default_rng(0).integers(1, 99, (60, 20))
     result = dpbb.solve(shop, node_limit=50, heuristics="neh", **HERE)
@@ -183,12 +161,6 @@ def test_what_does_not_go_together_is_refused(options, message):
 def test_given_jobs_are_checked():
     with pytest.raises(InstanceError, match="front: expected jobs 0 to 9, got 10"):
         dpbb.solve(TIMES, front=[10], **HERE)
-
-
-@pytest.mark.parametrize("given", ["12", 3, None, np.array(3)])
-def test_given_jobs_are_a_list(given):
-    with pytest.raises(OptionError, match="front: expected a list of jobs"):
-        dpbb.solve([[3, 2], [1, 4]], front=given, workers=0)
 
 
 def test_a_limit_ends_the_call_while_its_seat_compiles(monkeypatch):

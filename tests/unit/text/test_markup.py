@@ -25,16 +25,3 @@ def test_everything_is_escaped():
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", NASTY])
 def test_only_pages_are_linked(address):
     assert not list(parsed(markup.link(address).text).iter("a"))
-
-
-def test_a_page_is_linked():
-    (anchor,) = parsed(markup.link("https://a/b?c='d'&e").text).iter("a")
-    assert anchor.get("href") == anchor.text == "https://a/b?c='d'&e"
-
-
-def test_the_strip_is_finished_but_for_open_spans():
-    strip = markup.strip([(0.25, 0.5, "leased"), (0.5, 1.0, "waiting")])
-    whole, leased, waiting = parsed(strip.text).iter("rect")
-    assert whole.get("fill") == markup.STATES["finished"]
-    assert (leased.get("x"), leased.get("width")) == ("250.0", "250.0")
-    assert (waiting.get("x"), waiting.get("width")) == ("500.0", "500.0")

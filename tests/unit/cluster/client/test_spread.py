@@ -43,16 +43,6 @@ class Asked:
         return self.stop_after is not None and self.polls > self.stop_after
 
 
-@pytest.mark.parametrize("method", ["tabu", "ig"])
-def test_the_best_of_all_tasks_is_told(client, method):
-    asked = Asked(method=method, seed=5, iterations=30)
-    found = spread(client, PROBLEM, asked.search)
-    assert found is asked.seen[-1]
-    values = [one.value for one in asked.seen]
-    assert values == sorted(set(values), reverse=True)
-    assert found.value < 1330
-
-
 def test_a_proof_or_a_stop_ends_it(client):
     found = spread(client, PROBLEM, Asked(lower_bound=1400).search)
     assert found.proved

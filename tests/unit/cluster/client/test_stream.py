@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from dpbb.cluster.client.stream import Callbacks
-from dpbb.errors import ClusterError
 
 
 def states(*pairs):
@@ -56,20 +55,3 @@ def test_a_callback_that_raises_does_not_end_the_others(caplog):
     follow(callbacks)
     assert values == [9, 7]
     assert "failed" in caplog.text
-
-
-def test_nothing_is_called_when_the_run_is_lost_or_let_go():
-    async def lost(*_):
-        raise ClusterError("gone")
-
-    callbacks = Callbacks(lost, in_thread=False)
-    follow(callbacks)
-
-    async def let_go():
-        callbacks = Callbacks(states((9, 1)), in_thread=False)
-        callbacks.add("value", lambda _: pytest.fail("called"))
-        await callbacks.cancel()
-        callbacks.start()
-        await callbacks.told(10.0)
-
-    asyncio.run(let_go())

@@ -1,18 +1,11 @@
 """What runs have left: asked for off the loop, counted down, dropped when it is old."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from dpbb.cluster.scheduler import forecasts
-from dpbb.cluster.scheduler.forecasts import (
-    AVERAGE_S,
-    FIRST_S,
-    Estimate,
-    Forecaster,
-    Outlook,
-)
+from dpbb.cluster.scheduler.forecasts import FIRST_S, Estimate, Forecaster, Outlook
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
@@ -20,7 +13,6 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from tests.specs import run_spec
 from tests.unit.cluster.support import Clock, FakeShell
-from tests.unit.dashboard.fakes import BASE
 
 FOUND = Remainder(1000.0, 900.0, 1100.0, (), (1000.0, 600.0, 200.0))
 
@@ -110,22 +102,3 @@ def test_a_smaller_ub_leaves_less_as_far_as_that_is_known(outlook):
     assert outlook.left(500, 98) == pytest.approx((540.0, 600.0, 660.0))
     assert outlook.left(500, 96) is None
     assert outlook.left(500, 100) is None
-
-
-def test_the_rate_is_an_average_since_the_estimate(outlook):
-    now = replace(
-        BASE,
-        seconds=10.0 + AVERAGE_S,
-        ub=99,
-        nodes_per_second=1e9,
-        decomposed=600,
-        leaves=0,
-    )
-    shown = outlook.shown_on(now)
-    assert (shown.estimate_nodes, shown.left_nodes) == (900.0, (800.0, 1000.0))
-    assert shown.estimate_s == pytest.approx(90.0)
-    assert shown.left_s == pytest.approx((80.0, 100.0))
-    soon = outlook.shown_on(replace(now, seconds=11.0, nodes_per_second=10.0))
-    assert soon.estimate_s == pytest.approx(90.0)
-    still = outlook.shown_on(replace(now, decomposed=500))
-    assert (still.estimate_nodes, still.estimate_s) == (1000.0, None)

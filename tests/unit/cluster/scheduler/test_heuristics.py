@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.cluster.scheduler.forecasts import Estimate
-from dpbb.cluster.scheduler.heuristics import HOPELESS_S, LOOK_S, Part
+from dpbb.cluster.scheduler.heuristics import LOOK_S, Part
 from dpbb.flowshop.heuristics.plain import palmer
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
@@ -55,30 +55,6 @@ def explore(world, run, nodes):
     )
 
 
-def test_a_gpu_leaves_the_idle_cores_to_heuristics(world):
-    world.join("a", kind="cuda", host="h", cores=12)
-    spec = shop_spec()
-    run = world.open(spec)
-    tick(world)
-    assert told(world) == [("a", 11, None)]
-    assert world.hub.runs[spec.run_id].informed == {"a"}
-    tick(world)
-    assert told(world) == []
-    event = run.coordinator.snapshot(0.0).events[-1]
-    assert event.text == "heuristics: 11 threads on 1 workers"
-
-
-def test_workers_with_gpus_of_one_host_share_its_cores(world):
-    for name in "abc":
-        world.join(name, kind="cuda", host="h", cores=16)
-    world.join("d", kind="cuda", host="other", cores=1)
-    world.join("e", kind="cuda", host="third", cores=200)
-    world.open(shop_spec())
-    tick(world)
-    threads = {worker: threads for worker, threads, _ in told(world)}
-    assert threads == {"a": 4, "b": 4, "c": 4, "e": 16}
-
-
 def test_incumbents_go_to_those_who_improve_them(world):
     world.join("a", kind="cuda", host="h", cores=2)
     run = world.open(shop_spec())
@@ -122,25 +98,3 @@ def test_a_hopeless_tree_leaves_all_cores_but_one(world):
     assert told(world) == [("a", 7, 1)]
     text = run.coordinator.snapshot(0.0).events[-1].text
     assert text.endswith("as the tree does not end in time")
-
-
-def test_the_speed_with_all_threads_counts_not_that_of_now(world):
-    run = cpu_run(world)
-    estimate(run, 1e14, 1e15)
-    tick(world)
-    explore(world, run, 1e6 / 8)
-    estimate(run, 1e6 * HOPELESS_S / 2, 1e20)
-    tick(world)
-    assert told(world)[-1] == ("a", 0, None)
-
-
-def test_a_time_limit_decides_what_is_hopeless(world):
-    run = cpu_run(world, time_limit_s=60.0)
-    assert run.outlook.due_s == 6.0
-    estimate(run, 1e6 * 200, 1e6 * 300)
-    tick(world)
-    assert told(world) == [("a", 7, 1)]
-    explore(world, run, 1e6 / 8)
-    estimate(run, 1e6, 1e6 * 70)
-    tick(world)
-    assert told(world) == [("a", 0, None)]

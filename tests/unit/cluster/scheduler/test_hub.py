@@ -8,8 +8,8 @@ from dpbb.cluster.scheduler import hub as hub_module
 from dpbb.cluster.scheduler.open_run import SEAT_FAILURES
 from dpbb.cluster.scheduler.sharing import TURN_S
 from dpbb.coordination.snapshot import RunState
-from dpbb.errors import EngineUnavailable, InvariantError, OptionError, StaleLeaseError
-from tests.unit.cluster.support import World, seat_message, tiny_spec, whole_tree
+from dpbb.errors import InvariantError, StaleLeaseError
+from tests.unit.cluster.support import World, tiny_spec, whole_tree
 
 
 def held(world, spec):
@@ -146,43 +146,6 @@ def test_seat_that_fails_again_and_again_is_left_out():
     world.hub.remove_worker("bad")
     world.finish(spec)
     assert world.hub.result(spec.run_id).outcome.exhausted
-
-
-@pytest.fixture
-def mixed(monkeypatch):
-    """A run on a worker with a GPU and cores; how its first task is refused."""
-    monkeypatch.setattr(
-        hub_module, "engines_by_kind", lambda *_: {"cpu": "cpu", "cuda": "gpu"}
-    )
-    world, spec = World(), tiny_spec()
-    world.open(spec)
-    world.hub.hello("a", 1, [seat_message("a"), seat_message("a", "cuda")])
-
-    def refuse(error):
-        ((key, assignment),) = world.shell.futures.items()
-        _, unit, attempt = key
-        world.hub.lease(spec.run_id, unit, attempt, assignment.seat)
-        del world.shell.futures[key]
-        world.hub.ended(spec.run_id, assignment, error)
-        return assignment.seat
-
-    return world, spec, refuse
-
-
-@pytest.mark.parametrize("kind", [EngineUnavailable, OptionError])
-def test_cores_go_on_at_once_where_an_engine_refused(mixed, kind):
-    """No rest, no second try, nothing lost, and one event that says why."""
-    world, spec, refuse = mixed
-    assert refuse(kind("too large")) == "a/cuda0"
-    assert [a.seat for a in world.shell.futures.values()] == ["a/cpu0"]
-    world.finish(spec)
-    result = world.hub.result(spec.run_id)
-    assert result.outcome.exhausted
-    assert result.outcome.seats == {"a/cpu0": "cpu"}
-    (event,) = (e for e in result.snapshot.events if e.kind == "refused")
-    assert event.text.startswith("seat a/cuda0 cannot explore this")
-    assert event.text.endswith("too large")
-    assert result.snapshot.requeues == 0
 
 
 def test_invariant_error_of_a_task_fails_the_run_at_once():

@@ -12,7 +12,6 @@ from dpbb.cluster.worker.exploration import (
 )
 from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.engines.base import Candidate, Slice
-from dpbb.options import Tuning
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.cluster.support import Clock, World, tiny_spec
 
@@ -136,14 +135,6 @@ def test_node_limit_is_told_of_as_soon_as_a_lease_has_reached_it():
     assert [report.decomposed for report in link.reports] == [30, 90]
 
 
-def test_a_slice_ends_with_the_time_which_is_told_at_once():
-    """Each of these slices takes a second, however long it may."""
-    link = ScriptedLink()
-    session, _ = explore(link, 9, time_limit_s=2.5, tuning=Tuning(slice_s=1.0))
-    assert session.seconds == [1.0, 1.0, 0.5, *[1.0] * 6]
-    assert [report.decomposed for report in link.reports] == [30, 90]
-
-
 def test_better_permutation_is_reported_at_once_and_once():
     """And lowers the UB of the next slice."""
     link = ScriptedLink()
@@ -162,23 +153,6 @@ def test_all_optima_keep_the_upper_bound_one_above():
     assert [r.best.value for r in link.reports[:-1]] == [60, 50]
 
 
-def test_many_optima_make_a_full_report_due(monkeypatch):
-    """What a seat holds of them is bounded."""
-    monkeypatch.setattr("dpbb.cluster.worker.exploration.MAX_OPTIMA", 2)
-    link = ScriptedLink()
-    explore(link, 5, [(candidate(50),)] * 4, all_optima=True)
-    optima = [len(r.full.optima) for r in link.reports if r.full is not None]
-    assert optima == [2, 2, 0]
-
-
-def test_a_hint_makes_a_full_report_due_at_once_and_once():
-    link = ScriptedLink()
-    link.control.hint(ub=None, report_now=True, full=True)
-    explore(link, 3)
-    assert [report.decomposed for report in link.reports if report.full] == [10, 30]
-    assert len(link.reports) == 2
-
-
 @pytest.mark.parametrize("order", [OrderKind.SAVE, OrderKind.STOP])
 def test_a_seat_with_many_roots_has_fewer_before_it_lists_them(monkeypatch, order):
     monkeypatch.setattr(ScriptedSession, "open_roots", FEW_ROOTS + 1)
@@ -187,16 +161,6 @@ def test_a_seat_with_many_roots_has_fewer_before_it_lists_them(monkeypatch, orde
     session, _ = explore(link, 4)
     assert session.shrunk[:2] == [None, FEW_ROOTS]
     assert [report.decomposed for report in link.reports][:2] == [10, 20]
-
-
-def test_a_unit_that_ends_while_it_shrinks_is_finished(monkeypatch):
-    monkeypatch.setattr(ScriptedSession, "open_roots", FEW_ROOTS + 1)
-    link = ScriptedLink(OrderKind.SAVE, OrderKind.DROP)
-    link.control.hint(ub=None, report_now=True)
-    _, reusable = explore(link, 2)
-    assert reusable
-    assert link.reports[-1].full.last
-    assert not len(link.reports[-1].full.remaining)
 
 
 def test_hints_end_the_slice_under_way(monkeypatch):
@@ -299,20 +263,6 @@ def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
     assert report.full is None
     assert report.donated == WorkUnit.from_paths(3, [(2,)])
     assert link.reports[-1].full.last
-
-
-def test_energy_is_that_since_the_grant_and_in_full_reports_alone():
-    """Reading a meter takes a while, and the last report of a lease is a full one."""
-    joules = iter([70.0, 75.0, 90.0])
-    spec = tiny_spec(n_jobs=3, report_interval_s=1, checkpoint_interval_s=1e6)
-    clock = Clock()
-    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
-    link = ScriptedLink(OrderKind.SAVE)
-    session = ScriptedSession(clock, 8)
-    Exploration(spec, lease, session, link, clock, lambda: next(joules)).run()
-    found = [(report.full is not None, report.energy_j) for report in link.reports]
-    assert found[0] == (False, None)
-    assert [used for full, used in found if full] == [5, 20]
 
 
 def test_energy_of_a_run_is_the_sum_over_its_leases():

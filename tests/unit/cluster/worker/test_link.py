@@ -90,13 +90,6 @@ def test_error_that_is_an_answer_is_raised(loop):
     assert len(worker.scheduler.calls) == 1
 
 
-def test_unexpected_error_fails_the_task(loop):
-    """A bug must not be tried for ever."""
-    _, link = make(loop, KeyError("bug"))
-    with pytest.raises(KeyError):
-        link.call("dpbb_report")
-
-
 @pytest.mark.parametrize("status", [Status.closing, Status.closing_gracefully])
 def test_leaving_worker_tries_once(loop, status):
     """There may be time for a last report, but not for patience."""
@@ -106,23 +99,3 @@ def test_leaving_worker_tries_once(loop, status):
         link.call("dpbb_report")
     _, link = make(loop, "answer", status=status)
     assert link.call("dpbb_report") == "answer"
-
-
-def test_closed_worker_does_not_wait_for_an_answer(loop, monkeypatch):
-    """The loop may be gone before it comes."""
-    monkeypatch.setattr(module, "_POLL_S", 0.02)
-    worker, link = make(loop, lambda: setattr(worker, "status", Status.closed))
-    with pytest.raises(SeatClosedError):
-        link.call("dpbb_report")
-
-
-def test_torn_down_plugin_and_closed_loop(loop):
-    """Both are the end."""
-    _, link = make(loop)
-    link.torn_down = True
-    assert link.status() is SeatStatus.CLOSED
-    dead = asyncio.new_event_loop()
-    dead.close()
-    _, link = make(dead)
-    with pytest.raises(SeatClosedError):
-        link.call("dpbb_report")

@@ -10,17 +10,15 @@ import pytest
 from dpbb.engines.base import Device, explore_to_end
 from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.errors import EngineUnavailable, InvariantError
+from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.modeling import cpu
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop
 
 TA021_OPTIMUM = 2297
-TA012_TREE = (1659, 91513, 12)  # ub, decomposed nodes, leaves: a golden value
 
 
 def problem_of(times):
@@ -54,23 +52,6 @@ def open_session():
 
 
 # -- range of integers --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rule", BranchingRule)
-def test_both_widths_explore_the_same_tree(monkeypatch, open_session, rule):
-    problem = random_problem(5, 9, 7)
-    counts = []
-    for dtype in (np.int16, np.int32):
-        monkeypatch.setattr(cpu, "narrowest_dtype", lambda *_, d=dtype: d)
-        tree = TreeOptions(rule, branching_ub=problem.root_bound + 50)
-        session = open_session(problem, tree=tree)
-        total = explore_to_end(session, problem.trivial_ub)
-        counts.append((total.best.value, *vars_of(total.counters)))
-    assert counts[0] == counts[1]
-
-
-def vars_of(counters):
-    return counters.decomposed, counters.leaves, tuple(counters.closed)
 
 
 def test_an_instance_that_needs_32_bits_is_solved(open_session):
@@ -113,15 +94,6 @@ def test_large_shapes_conserve_leaves(open_session, n_jobs, n_machines):
 # -- slices -------------------------------------------------------------------------
 
 
-def test_a_slice_of_no_time_visits_a_node(open_session):
-    problem = taillard("ta012")
-    session = open_session(problem)
-    ub = TA012_TREE[0]
-    decomposed = [session.advance(ub, 0).decomposed for _ in range(50)]
-    assert decomposed[0] in (1, 2)  # the root, and at most one node below
-    assert decomposed[1:] == [1] * 49
-
-
 def test_a_slice_ends_soon_after_its_time(open_session):
     """Not a measurement: a stop that is not seen would last the whole tree, minutes."""
     session = open_session(taillard("ta021"), threads=2)
@@ -143,15 +115,6 @@ def test_idle_explorers_get_work(open_session):
     assert len(set(paths)) > 1
 
 
-def test_counts_do_not_depend_on_what_is_asked_between_slices(open_session):
-    ub, decomposed, leaves = TA012_TREE
-    session = open_session(taillard("ta012"), threads=2)
-    total = explore_to_end(
-        session, ub, 0.001, on_slice=lambda *_: bool(len(session.remaining())) and None
-    )
-    assert (total.counters.decomposed, total.counters.leaves) == (decomposed, leaves)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_one_thread_prunes_when_it_finds_a_better_leaf(open_session, seed):
     """Both of its explorers: fewer nodes than of the ub at the start; none too few."""
@@ -166,18 +129,6 @@ def test_one_thread_prunes_when_it_finds_a_better_leaf(open_session, seed):
     most = explore_to_end(kept, problem.trivial_ub, 60.0)
     nodes = [one.counters.decomposed for one in (least, live, most)]
     assert nodes[0] <= nodes[1] < nodes[2] / 2
-
-
-@pytest.mark.parametrize("above", [0, 1])
-def test_the_least_bound_is_that_of_an_open_root(open_session, above):
-    """A ub that falls to it leaves nothing to visit; with one more there is a root."""
-    session = open_session(taillard("ta012"))
-    for _ in range(5):
-        part = session.advance(TA012_TREE[0], 0)
-    assert part.least_lb is not None
-    last = session.advance(part.least_lb + above, 0)
-    assert last.decomposed == above
-    assert above or last.exhausted
 
 
 # -- roots ------------------------------------------------------------------------
@@ -195,29 +146,6 @@ def test_paths_in_any_memory_layout_are_loaded(open_session):
         explored = explore_to_end(session, problem.root_bound + 10)
         total += explored.counters.closed_leaves
     assert total == n_leaves(9)
-
-
-def test_roots_that_overlap_open_ones_are_refused(open_session):
-    session = open_session(random_problem(2, 9, 4))
-    with pytest.raises(InvariantError, match="disjoint"):
-        session.load(WorkUnit.from_paths(9, [(3,)]))
-
-
-def test_the_pool_shrinks_when_a_large_unit_is_done(open_session):
-    """Memory does not grow with time."""
-    problem = random_problem(2, 50, 3)
-    unit = WorkUnit.whole(50)
-    for _ in range(2):
-        unit = WorkUnit.concatenate(
-            [unit.take(slice(i, i + 1)).expand(0) for i in range(len(unit))]
-        )
-    session = open_session(problem, unit=unit)
-    explore_to_end(session, problem.root_bound)  # all pruned
-    session._pool.reserve(len(unit))
-    large = session._pool.address.capacity
-    session.load(WorkUnit.from_paths(50, [(1, 1, 1)]))
-    session.advance(0, 0)
-    assert session._pool.address.capacity < large / 4
 
 
 # -- optima -------------------------------------------------------------------------
@@ -266,15 +194,6 @@ def test_a_session_frees_its_memory():
     assert seen() is None
 
 
-def test_devices_are_one_processor_with_all_its_cores():
-    (device,) = CpuEngine().devices()
-    assert device.kind == "cpu"
-    assert device.threads >= 1
-    assert device.name
-    assert CpuEngine().devices(3)[0].threads == 3
-    assert CpuEngine().devices()[0].uuid == device.uuid
-
-
 @pytest.mark.parametrize(
     ("problem", "tree", "reason"),
     [
@@ -295,20 +214,3 @@ def test_what_it_does_not_take_is_refused(problem, tree, reason):
     assert reason is None or reason in obstacle
     with pytest.raises(EngineUnavailable, match="cpu engine"):
         engine.open(problem, tree, engine.devices(1)[0])
-
-
-def test_no_thread_is_refused():
-    device = Device("cpu", "test", threads=0)
-    with pytest.raises(ValueError, match="at least 1 thread"):
-        CpuEngine().open(random_problem(1, 3, 3), TreeOptions(), device)
-
-
-def test_many_open_roots_are_listed_in_order(open_session):
-    session = open_session(taillard("ta021"), ub=TA021_OPTIMUM)
-    session.advance(TA021_OPTIMUM, 0.01)
-    before = session.remaining()
-    given = session.donate(1000)
-    assert len(before) > len(given) > 2
-    for unit in (before, given, session.remaining()):
-        unit.check()
-    assert session.remaining().leaves + given.leaves == before.leaves

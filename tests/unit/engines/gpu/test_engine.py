@@ -1,20 +1,17 @@
 """What the GPU engine refuses before a device is asked, and what it asks devices."""
 
-import re
-
 import numpy as np
 import pytest
 
 from dpbb.engines import registry
-from dpbb.engines.gpu.engine import GpuEngine, _shape
+from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.gpu.kernels import KernelShape
 from dpbb.engines.gpu.memory import plan_memory
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cuda import MAX_JOBS, MAX_MACHINES, Lb1
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.cuda_pairs import WIDE_LIMIT
-from dpbb.options import BLOCK_SIZE_RANGE, BranchingRule, TreeOptions, Tuning
+from dpbb.options import BranchingRule, TreeOptions
 from tests.waiting import WaitingJobs
 
 ENGINE = GpuEngine()
@@ -53,14 +50,6 @@ def test_problems_and_bounds_without_a_model_are_refused_by_name():
     assert reason == "engine gpu takes the bound lb1 or lb2 or cascade, not lb9"
 
 
-def test_values_that_no_form_holds_are_refused():
-    """Those that a good upper bound would make fit are left to open()."""
-    largest = (WIDE_LIMIT - 2) // 10  # times 3 + 4 - 1 for the root, 4 for a job
-    assert ENGINE.supports(shop(3, 4, largest), TreeOptions()) is None
-    reason = ENGINE.supports(shop(3, 4, largest + 1), TreeOptions())
-    assert re.match(rf"engine gpu takes values below {WIDE_LIMIT}, they may re", reason)
-
-
 def test_what_the_gpu_does_not_take_the_cpu_explores():
     """Auto, wherever the seats are; and what was asked for by name says why."""
     problem, tree = shop(801, 5), TreeOptions()
@@ -69,10 +58,3 @@ def test_what_the_gpu_does_not_take_the_cpu_explores():
     assert text.startswith("cpu on CPUs (no gpu: engine gpu takes up to 800 jobs")
     with pytest.raises(EngineUnavailable, match="cannot run this: engine gpu takes up"):
         registry.explain_engines("gpu", problem, tree)
-
-
-@pytest.mark.parametrize("threads", [-32, 31, 48, BLOCK_SIZE_RANGE[1] + 32, 1024])
-def test_blocks_of_sizes_that_are_not_allowed_are_refused(threads):
-    """Also where no options were checked before."""
-    with pytest.raises(OptionError, match=f"block_size: .*32.*, got {threads}$"):
-        _shape(shop(5, 3), TreeOptions(), 100, Tuning(block_size=threads))

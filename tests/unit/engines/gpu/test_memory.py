@@ -40,29 +40,6 @@ def test_stages_end_where_the_free_pages_are_enough_for_the_worst_case():
     assert pages.limit * NEED <= free
 
 
-def test_explorers_come_back_with_free_pages():
-    pages = budget(40_000)
-    pages.used_up(64, 9_900)
-    assert (pages.limit, pages.spare) == (16, 4_950)
-    pages.look(9_900)
-    assert (pages.limit, pages.spare) == (16, 4_950)
-    pages.look(20 * NEED)
-    assert (pages.limit, pages.spare) == (20, 0)
-    pages.look(25_000)
-    assert (pages.limit, pages.spare) == (None, 10_000)
-
-
-def test_all_explorers_do_not_come_back_to_what_was_too_little_for_them():
-    """Or nothing would be done, launch after launch."""
-    pages = budget(1200)
-    pages.used_up(64, 1190)
-    pages.look(1190)
-    assert pages.limit == 1
-    assert pages.is_last
-    pages.look(1191)
-    assert pages.limit is None
-
-
 def test_roots_are_loaded_beside_the_spare_pages():
     pages = budget(40_000)
     assert pages.loadable(40_000, explores=False) == 30_000

@@ -25,34 +25,6 @@ def taken(pool, children, *, deepest):
     return list(zip(batch.bounds.tolist(), batch.depths.tolist(), strict=True))
 
 
-def test_best_first_takes_the_deepest_of_equal_bounds():
-    pool = NodePool(N_JOBS, 10, 30)
-    pool.push(nodes([20, 12, 12, 29], [3, 1, 2, 1]))
-    assert pool.least_bound == 12
-    assert taken(pool, 4, deepest=False) == [(12, 2), (12, 1)]  # 3 + 4 children
-    assert taken(pool, 1, deepest=False) == [(20, 3)]
-    assert taken(pool, 1000, deepest=False) == [(29, 1)]
-    assert taken(pool, 1, deepest=False) == []
-    assert pool.least_bound is None
-
-
-def test_deepest_first_takes_the_least_bound_of_equal_depths():
-    pool = NodePool(N_JOBS, 10, 30)
-    pool.push(nodes([20, 12, 12, 29], [3, 3, 2, 1]))
-    assert taken(pool, 5, deepest=True) == [(12, 3), (20, 3), (12, 2)]
-    assert pool.size == 1
-
-
-def test_prune_counts_what_it_drops_but_never_the_root():
-    pool = NodePool(N_JOBS, 10, 30)
-    pool.push(Batch.root(N_JOBS))
-    pool.push(nodes([20, 21, 22, 29], [3, 3, 2, 1]))
-    assert pool.prune(21).tolist() == [0, 1, 1, 1, 0, 0]
-    assert pool.prune(1).tolist() == [0, 0, 0, 1, 0, 0]
-    assert pool.size == 1
-    assert pool.all().depths.tolist() == [0]
-
-
 @pytest.mark.parametrize("span", [3, 20, 50 * MOST_LEVELS])
 def test_nothing_is_lost(span):
     """Random pushes, takes and prunes against a plain list."""

@@ -108,35 +108,6 @@ def test_a_full_pool_goes_deep(monkeypatch, caplog):
     assert "the deepest come first until there are 10" in caplog.text
 
 
-def test_batches_grow_while_they_are_soon_over(monkeypatch):
-    """And shrink where they take long, unless somebody says how large they are."""
-    problem = shop(4, n_jobs=12, n_machines=6)
-    for short, long, given, less, more in (
-        (9.0, 10.0, None, False, True),
-        (0.0, 0.0, None, True, False),
-        (9.0, 10.0, 64, False, False),
-    ):
-        monkeypatch.setattr(pool_session, "BATCH_S", (short, long))
-        tuning = Tuning(pool_size=given)
-        session = session_of(problem, TreeOptions(), 10**4, tuning)
-        first = session._size
-        for _ in range(20):
-            session.advance(problem.trivial_ub, 0)
-        assert (session._size < first, session._size > first) == (less, more)
-        session.close()
-
-
-def test_few_roots_are_left_when_few_are_wanted():
-    problem = shop(4, n_jobs=12, n_machines=6)
-    session = session_of(problem, TreeOptions(), 10**4, Tuning(pool_size=64))
-    part = session.advance(problem.trivial_ub, 0)
-    while part.open_roots < 200:
-        part = session.advance(problem.trivial_ub, 0)
-    few = session.advance(problem.trivial_ub, 60, most_roots=50)
-    session.close()
-    assert few.open_roots <= 50
-
-
 def test_of_equal_jobs_the_first_alone_is_branched_on():
     times = np.random.default_rng(4).integers(1, 60, (4, 5))[[0, 1, 1, 2, 2, 2, 3, 3]]
     problem = FlowShopProblem(FlowShopInstance("twins", times))

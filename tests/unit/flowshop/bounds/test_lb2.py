@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.bounds import lb1, lb2
-from dpbb.flowshop.bounds.lb2 import (
-    JohnsonTables,
-    TwoMachineBounds,
-    machine_pairs,
-    spans_without,
-)
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.taillard import taillard_instance
 from tests import oracle
 from tests.conftest import GOLDEN
@@ -29,12 +23,6 @@ def shop_of(tiny):
 
 def root_bound(times):
     return FlowShopProblem(FlowShopInstance("shop", times)).least_cost
-
-
-def test_pairs_of_machines():
-    assert machine_pairs(4).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    assert machine_pairs(4, ((1, 3), (0, 1))).tolist() == [[1, 3], [0, 1]]
-    assert machine_pairs(1).shape == machine_pairs(3, ()).shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -74,54 +62,6 @@ def test_johnsons_order_is_the_best_for_every_subset(tiny, data):
     assert found.tolist() == best
 
 
-@given(oracle.problems(), st.data())
-def test_stays_without_one_job_are_those_of_the_others(tiny, data):
-    times = np.array(tiny.times)
-    n_jobs, n_machines = times.shape
-    if n_jobs < 2:
-        return
-    drawn = data.draw(st.sets(st.integers(0, n_jobs - 1), min_size=2))
-    jobs = np.array(sorted(drawn))
-    tables = JohnsonTables.of(times, machine_pairs(n_machines))
-    found = spans_without(tables, jobs)
-    free = np.zeros((len(jobs), n_jobs), bool)
-    free[:, jobs] = True
-    free[np.arange(len(jobs)), jobs] = False
-    nothing = np.zeros((len(jobs), n_machines), np.int64)
-    assert (pair_bounds(tables, nothing, nothing, free) == found.T).all()
-
-
-@given(oracle.problems(max_jobs=6), st.data())
-def test_it_tightens_up_to_the_best_completion_at_most(tiny, data):
-    problem = FlowShopProblem(shop_of(tiny), "lb2")
-    n_jobs = problem.n_jobs
-    order = data.draw(st.permutations(range(n_jobs)))
-    n_front = data.draw(st.integers(0, max(0, n_jobs - 2)))
-    n_back = data.draw(st.integers(0, max(0, n_jobs - 2 - n_front)))
-    prefix, suffix = order[:n_front], order[n_jobs - n_back :]
-    jobs = np.array(sorted(order[n_front : n_jobs - n_back]))
-    if len(jobs) < 2:
-        return
-    state = problem.root_state()
-    for job in prefix:
-        state = problem.extend(state, job, back=False)
-    for job in reversed(suffix):
-        state = problem.extend(state, job, back=True)
-    back = data.draw(st.booleans())
-    loose = problem.child_bounds(state, jobs, back=back)
-    tight = problem.tighten(state, jobs, loose, problem.trivial_ub + 99, back=back)
-    assert (tight >= loose).all()
-    for job, bound in zip(jobs, tight, strict=True):
-        rest = [other for other in jobs if other != job]
-        middles = permutations(rest)
-        insides = [(*m, job) if back else (job, *m) for m in middles]
-        completions = [(*prefix, *inside, *suffix) for inside in insides]
-        costs = [makespan(tiny.times, one) for one in completions]
-        assert bound <= min(costs)
-        if len(rest) == 1:
-            assert bound == min(costs)
-
-
 @given(oracle.problems(), st.integers(0, 400))
 def test_what_is_below_the_ub_does_not_depend_on_it(tiny, ub):
     problem = FlowShopProblem(shop_of(tiny), "lb2")
@@ -134,15 +74,6 @@ def test_what_is_below_the_ub_does_not_depend_on_it(tiny, ub):
         some = problem.tighten(root, jobs, loose, ub, back=back)
         assert ((some < ub) == (everything < ub)).all()
         assert (some[some < ub] == everything[some < ub]).all()
-
-
-def test_a_bound_of_one_machine_has_nothing_to_add():
-    times = np.array([[3], [4], [2]])
-    bound = TwoMachineBounds(times, "lb2")
-    problem = FlowShopProblem(FlowShopInstance("one", times))
-    jobs = np.arange(3)
-    loose = problem.child_bounds(problem.root_state(), jobs, back=False)
-    assert (bound(problem.root_state(), jobs, loose, 99, back=False) == loose).all()
 
 
 @given(oracle.problems())
@@ -164,14 +95,6 @@ def test_root_bounds_equal_the_published_ones(shared):
     for row in rows:
         times = taillard_instance(row["name"]).times
         assert root_bound(times) == int(row["lb2_root"]), row["name"]
-
-
-def test_of_shops_that_are_too_large_lb1_is_enough(monkeypatch):
-    times = taillard_instance("ta001").times
-    monkeypatch.setattr(lb2, "MOST_STEPS", 199)
-    assert root_bound(times) == lb1.root_bound(times) == 1232
-    monkeypatch.setattr(lb2, "MOST_STEPS", 200)
-    assert root_bound(times) == 1278
 
 
 def one_node(times, order, d1, d2, *, form):

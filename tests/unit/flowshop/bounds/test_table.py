@@ -5,30 +5,23 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from itertools import permutations
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dpbb
 from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.engines import get_engine
 from dpbb.engines.base import Device, explore_to_end
 from dpbb.errors import CheckpointError, EngineUnavailable, OptionError
-from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds.table import BOUNDS, FlowShopBound
 from dpbb.flowshop.makespan import append_job, prepend_job
 from dpbb.options import TreeOptions
-from dpbb.problem import bound_of, with_bound
-from dpbb.problems import FAMILIES, decoded, encoded, load
+from dpbb.problem import bound_of
 from dpbb.proof import checker
 from dpbb.proof.verify import verify
-from dpbb.solving.arguments import checked
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import certified, result_of
 from dpbb.tree.work_unit import WorkUnit
@@ -111,77 +104,6 @@ def interrupted(spec):
     raise AssertionError("not over")
 
 
-@given(st.data())
-def test_the_bound_of_this_test_is_one(data):
-    """No completion of a child is below it, and it is above LB1 where it can be."""
-    times = np.array(
-        data.draw(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=2, max_size=5))
-    )
-    problem = FlowShopProblem(FlowShopInstance("a", times))
-    jobs, root = np.arange(len(times)), problem.root_state()
-    for back in (False, True):
-        loose = problem.child_bounds(root, jobs, back=back)
-        found = LeastEnds(problem.times)(root, jobs, loose, 999, back=back)
-        for job, bound in enumerate(found):
-            costs = [
-                problem.evaluate(np.array(order, np.intp))
-                for order in permutations(range(len(times)))
-                if order[-1 if back else 0] == job
-            ]
-            assert bound <= min(costs)
-
-
-def test_the_paths_of_all_rows_lead_somewhere():
-    for name, row in BOUNDS.items():
-        for path in (*row.models.values(), *([row.tighten] if row.tighten else [])):
-            assert callable(load(path)), name
-
-
-def test_every_model_is_the_familys():
-    family = load(FAMILIES["flowshop-makespan"])
-    assert family.models == {
-        (engine, name): path
-        for name, row in BOUNDS.items()
-        for engine, path in row.models.items()
-    }
-
-
-def test_the_problem_tightens_if_its_row_says_so(tight):
-    assert tight.tighten is not None
-    assert SHOP.tighten is None
-    assert tight.digest == SHOP.digest
-    assert tight != SHOP
-    jobs = np.arange(7)
-    for back in (False, True):
-        assert np.array_equal(
-            tight.child_bounds(tight.root_state(), jobs, back=back),
-            SHOP.child_bounds(SHOP.root_state(), jobs, back=back),
-        )
-
-
-def test_it_is_encoded_beside_what_is_encoded_with_lb1(tight):
-    assert encoded(tight) == {**encoded(SHOP), "bound": "least"}
-    assert decoded(encoded(tight)) == tight
-    assert decoded(encoded(SHOP)) == SHOP
-
-
-def test_the_option_makes_the_problem_with_it(tight):
-    call = checked(SHOP.instance, None, None, {"bound": "least"}, "none")
-    assert call.problem == tight
-    call = checked(tight, None, None, {}, "none")
-    assert call.problem == tight
-    call = checked(tight, None, None, {"bound": "lb1"}, "none")
-    assert call.problem == SHOP
-
-
-def test_an_own_problem_has_its_own_bound_alone():
-    own = SimpleNamespace(bound="assignment")
-    assert with_bound(own, None) is own
-    assert with_bound(own, "assignment") is own
-    with pytest.raises(OptionError, match="expected assignment, got 'lb1'"):
-        with_bound(own, "lb1")
-
-
 @pytest.mark.parametrize("call", [dpbb.solve, dpbb.submit, dpbb.estimate])
 def test_a_name_without_a_row_is_refused_before_anything_starts(call):
     known = ", ".join(ROWS)
@@ -216,15 +138,6 @@ def test_the_tree_is_smaller_and_the_same_in_parts(tight):
     outcome = interrupted(spec_of(tight, TREE, upper_bound=BEST))
     assert outcome.exhausted
     assert outcome.counters == whole
-
-
-def test_it_is_estimated_by_the_plain_sampler(tight):
-    sampler = Sampler(tight, TREE, BEST)
-    assert not sampler.compiled
-    *_, last = sampler.rounds(seconds=9, samples=9000, probes=2, threads=1, seed=0)
-    whole = counted(tight, TREE)
-    assert last.exact
-    assert last.found[0].decomposed == whole.decomposed
 
 
 def test_its_certificate_holds_and_the_checker_of_one_file_refuses_it(tight):
