@@ -27,7 +27,9 @@ def restored_processes(folder):
     )
 
 
-@pytest.mark.parametrize("how", ["kill", "terminate"])
+@pytest.mark.parametrize(
+    "how", ["kill", pytest.param("terminate", marks=pytest.mark.slow)]
+)
 def test_detached_run_outlives_its_scheduler(tmp_path, how):
     """SIGKILL or SIGTERM, a restart, and ``dpbb attach`` has the exact result."""
     instance, ub, *golden = LARGE

@@ -78,7 +78,7 @@ SPECS = {
         slice_s=0.005,
     ),
     "cpu-1": Spec("cpu", 1, 20_000_000, 20_000_000, CPU_TREES, 0.003),
-    "cpu-4": Spec("cpu", 4, 20_000_000, 20_000_000, CPU_TREES, 0.003),
+    "cpu-4": Spec("cpu", 4, 20_000_000, 2_000_000, CPU_TREES, 0.003),
     "pool": Spec(
         engine="pool",
         threads=2,

@@ -114,6 +114,7 @@ def test_a_record_claims_what_its_schedule_and_its_certificate_show(record):
     assert content["totals"]["decomposed"] == record.totals.decomposed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", CLOSED, ids=lambda one: one.instance)
 def test_both_checkers_find_nothing_false(record):
     """Of books, and a few parts of one: ``docs/closed.md`` says how to do more."""
@@ -126,6 +127,7 @@ def test_both_checkers_find_nothing_false(record):
     assert ended.returncode in checker.EXIT.values(), ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("finer/*")), ids=lambda p: p.name)
 def test_finer_books_are_those_of_the_same_claim_and_tree(path):
     """With units at one bound, the largest of which an audit can explore again."""
