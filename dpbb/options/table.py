@@ -320,7 +320,7 @@ class SolveOptions:
     branching: BranchingRule | None = _search(
         kinds.choice(BranchingRule),
         "front or back children",
-        otherwise="minmin, or the side of a problem with one",
+        otherwise="minmin, from 200 jobs on maxsum; or the one side of the problem",
         resumed=Resumed.FIXED,
     )
     strategy: Strategy = _search(

@@ -28,6 +28,11 @@ TREE_RULE_VERSION = 2
 """The newest. Raised whenever any rule gives another tree; messages, checkpoints and
 certificates hold the version of their own tree, ``TreeOptions.rule_version``."""
 
+MANY_JOBS = 200
+"""From so many jobs on, of two sides the one with the larger sum of bounds is taken by
+default. There the least bounds of both sides are the parent's own for long, so minmin
+chooses among equals, and many a tree does not end. Figures: docs/closed.md."""
+
 
 def tree_of(
     problem: Problem[Any], options: SolveOptions, ub: int | None
@@ -102,11 +107,14 @@ def order_of(tree: TreeOptions, n_jobs: int) -> NDArray[np.intp]:
 def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
     """Return the rules that fit the sides that a problem branches on.
 
-    The first is taken where none is given.
+    The first is taken where none is given: the larger sum from ``MANY_JOBS`` on.
     """
     sides = sides_of(problem)
     if len(sides) == len(SIDES):
-        return tuple(BranchingRule)
+        rules = tuple(BranchingRule)
+        if problem.n_jobs < MANY_JOBS:
+            return rules
+        return tuple(sorted(rules, key=lambda rule: rule is not BranchingRule.MAXSUM))
     return tuple(BranchingRule.BACK if back else BranchingRule.FRONT for back in sides)
 
 

@@ -47,6 +47,13 @@ def test_choose_back(rule, front, back, branching_ub, expected):
     assert choose_back(rule, *arrays, 0, branching_ub) is expected
 
 
+@pytest.mark.parametrize(("n_jobs", "rule"), [(199, MINMIN), (200, MAXSUM)])
+def test_the_default_depends_on_the_number_of_jobs(n_jobs, rule):
+    shop = FlowShopProblem(FlowShopInstance("shop", np.ones((n_jobs, 2), np.int64)))
+    assert tree_of(shop, SolveOptions(), 500).branching is rule
+    assert tree_of(shop, SolveOptions(branching="front"), 500).branching == "front"
+
+
 def test_rules_of_one_side_need_no_bounds():
     nothing = np.array([], np.int64)
     sides = {
