@@ -1,13 +1,15 @@
-"""Write the table of what ``dpbb.FlowShop`` minimizes into ``docs/shop.md``.
+"""Write the tables of what ``dpbb.FlowShop`` is and minimizes into ``docs/shop.md``.
 
 Run it in the root of the repository after a change of ``OBJECTIVES`` in
-``dpbb/flowshop/shop.py``: ``python docs/make_shop.py``.
+``dpbb/flowshop/shop.py`` or ``FEATURES`` in ``dpbb/flowshop/features.py``:
+``python docs/make_shop.py``.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from dpbb.flowshop.features import FEATURES
 from dpbb.flowshop.shop import OBJECTIVES
 
 PAGE = Path(__file__).parent / "shop.md"
@@ -15,7 +17,7 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->\n"
 
 
 def table() -> str:
-    """Return the table in Markdown."""
+    """Return the tables in Markdown."""
     lines = [
         "| `--objective` | what is minimized | columns | may be added | tree |",
         "|---|---|---|---|---|",
@@ -23,8 +25,19 @@ def table() -> str:
     for name, kind in OBJECTIVES.items():
         columns = ", ".join(f"`{column}`" for column in kind.columns)
         sides = "both ends" if kind.latest else "front"
-        added = "`release`, `--blocking`"
+        features = (
+            f"`{n}`" for n, f in FEATURES.items() if kind.latest or not f.latest
+        )
+        added = ", ".join(["`release`", *features])
         lines.append(f"| `{name}` | {kind.words} | {columns} | {added} | {sides} |")
+    lines += ["", "| flag | in Python | what it is | not with |", "|---|---|---|---|"]
+    for name, feature in FEATURES.items():
+        others = [
+            n for n, f in FEATURES.items() if n in feature.alone or name in f.alone
+        ]
+        alone = ", ".join(f"`{one}`" for one in others)
+        alone += ", sums" if feature.latest else ""
+        lines.append(f"| `--{name}` | `{name}=` | {feature.words} | {alone} |")
     return "\n".join(lines) + "\n"
 
 

@@ -61,14 +61,17 @@ COMMON = {
     "Taillard's or VRF text, .csv, .json, .npy",
     "--index N": "which instance of a file, from 0",
     "--orientation ROWS": "rows of a table: jobs_rows (default) or machines_rows",
-    "--objective NAME": "makespan (default), total-completion, late-jobs ...: a wrong "
-    "name lists all",
+    "--objective NAME": "makespan, late-jobs ...: a wrong name lists all",
     "--blocking": "a job stays on its machine until the next is free",
+    "--buffers PLACES": "places between each two machines, such as 0,2,1",
+    "--setups FILE": "set-up times between jobs: rows from, columns to",
+    "--lags FILE": "least times between machines, a row for each job",
+    "--unlimited NAMES": "machines that take any number of jobs at a time",
     "--data FOLDER": "benchmark files; default: $DPBB_DATA",
-    "--front JOBS": "jobs that stay before all others, in this order: 3,0,7 or names",
-    "--back JOBS": "jobs that stay after all others, in this order: 3,0,7 or names",
-    "--output FILE": "write the schedule (position, job, machine, start, end) as .csv "
-    f"or .xlsx, or a Gantt chart of it: {', '.join(FORMS[2:])}",
+    "--front JOBS": "jobs that stay first, in this order: 3,0,7 or names",
+    "--back JOBS": "jobs that stay last, in this order: 3,0,7 or names",
+    "--output FILE": "write the schedule as .csv or .xlsx, or a Gantt chart of it: "
+    f"{', '.join(FORMS[2:])}",
     "--json": "one JSON object on stdout",
     "--config FILE": "options in TOML: table [solve]",
     # no option of a search, as no file may say what is executed
@@ -81,6 +84,15 @@ COMMON = {
 """Arguments of several commands, as ``add_rows`` takes them."""
 
 
+FLAGS = ("--blocking", "--buffers", "--setups", "--lags", "--unlimited")
+"""What a flow shop has besides times and dates."""
+
+
+def features_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what a flow shop has besides times and dates, for ``read_problem``."""
+    return {flag[2:]: getattr(args, flag[2:]) for flag in FLAGS}
+
+
 def add_common(
     parser: argparse._ActionsContainer, *names: str, title: str | None = None
 ) -> None:
@@ -90,7 +102,7 @@ def add_common(
 
 def add_instance(parser: argparse.ArgumentParser, *, ends: bool = True) -> None:
     """Add the instance and how to read it; ``ends``: and the jobs at its ends."""
-    names = ("instance", "--index", "--orientation", "--objective", "--blocking")
+    names = ("instance", "--index", "--orientation", "--objective", *FLAGS)
     add_common(parser, *names, "--data", title="instance")
     if ends:
         add_common(parser, "--front", "--back", title="given jobs, of a flow shop")

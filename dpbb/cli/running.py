@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from dpbb.cli import EXIT_INTERRUPTED
+from dpbb.cli.arguments import features_of
 from dpbb.errors import OptionError, UnwrittenError
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.family import read_problem
@@ -51,7 +52,8 @@ def check_files(args: argparse.Namespace, options: Mapping[str, Any]) -> None:
     output = getattr(args, "output", None)
     if output is not None:
         check_form(output, "--output")
-    known = [getattr(args, name, None) for name in ("instance", "source")]
+    read = "instance", "source", "setups", "lags"
+    known = [getattr(args, name, None) for name in read]
     known.append(options.get("checkpoint"))
     for name, path in (
         ("--output", output),
@@ -77,9 +79,9 @@ def problem_of(
             args.instance,
             index=args.index,
             orientation=args.orientation,
-            blocking=args.blocking,
             objective=args.objective,
             data_dir=args.data,
+            **features_of(args),
         )
     tell_size(args.instance, problem, options)
     ends = {}

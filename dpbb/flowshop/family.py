@@ -1,6 +1,7 @@
 """The flow shop as dpbb's registry of problems knows it."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 from dpbb.flowshop.bounds.table import BOUNDS
@@ -23,12 +24,19 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
 
 
 def read_problem(
-    source: Any, *, blocking: bool = False, objective: str | None = None, **how: Any
+    source: Any,
+    *,
+    objective: str | None = None,
+    index: int | None = None,
+    orientation: str | None = None,
+    data_dir: str | PathLike[str] | None = None,
+    **features: Any,
 ) -> Problem[Any]:
     """Return the problem that somebody asks for.
 
     ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop,
-    with ``blocking`` one without buffers, with ``objective`` one of ``OBJECTIVES``.
+    with ``objective`` one of ``OBJECTIVES``, with ``features`` as ``FlowShop`` has them
+    (``blocking=True``); None and False are none.
 
     InstanceError: see ``read_instance``, ``check_methods``, ``FlowShop``; or both.
     """
@@ -36,13 +44,16 @@ def read_problem(
         check_methods(source)
     if isinstance(source, Problem):
         return source
-    instance = read_instance(source, **how)
+    instance = read_instance(
+        source, index=index, orientation=orientation, data_dir=data_dir
+    )
     objective = objective or "makespan"
-    if objective == "makespan" and not blocking and "release" not in instance.dates:
+    given = {k: v for k, v in features.items() if v is not None and v is not False}
+    if objective == "makespan" and not given and "release" not in instance.dates:
         return FlowShopProblem(instance)
     from dpbb.flowshop.shop import FlowShop  # not needed at every prompt
 
-    return FlowShop(instance, objective=objective, blocking=blocking)
+    return FlowShop(instance, objective=objective, **given)
 
 
 FAMILY = Family(

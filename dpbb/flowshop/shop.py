@@ -1,4 +1,4 @@
-"""The permutation flow shop with release dates, due dates and weights, as one text.
+"""The permutation flow shop with dates, weights, set-ups and more, as one text.
 
 What a cost is, is a matter of switches: plain numbers, so that a compiled search has
 nothing of what is not used. Bounds are those of one machine k at a time, the largest
@@ -21,6 +21,12 @@ Without buffers a finished job stays on its machine until the next one is free. 
 are departures then: d_k = max(d_{k-1} + p_k, x_{k+1}) after a job whose departures are
 x_k, as in Ronconi, Annals of Operations Research 138, 2005. The mirror image has the
 same form, and all bounds hold.
+
+Set-ups: on a machine pass the times left and the least set-up into each job left and
+into the first one at the back, if there is a job at the front; or the least ones out of
+them, if there is one at the back. They are constants over all jobs, so that a child's
+bound from its parent is its own. Of the root nothing is said. Where a machine is set up
+only once the job is there, the mirror image is another problem: the front alone grows.
 """
 
 from __future__ import annotations
@@ -35,9 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, refuse, shown
+from dpbb.flowshop.features import FEATURES, Features, check_together
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
-from dpbb.flowshop.makespan import append_job, heads, longest_makespan, tails
+from dpbb.flowshop.makespan import longest_makespan, tails
 from dpbb.modeling import Model
 from dpbb.problems import Family
 from dpbb.result.schedule import Schedule
@@ -94,12 +101,27 @@ class FlowShop(Model):
         source. Without release dates all jobs may begin at 0.
     blocking
         No buffers: a job stays on its machine until the next one is free.
+    buffers : sequence of int, shape (n_machines - 1,)
+        Places between each two machines; where none is free a job stays on its machine.
+    setups
+        Set-up times from a job to the next: shape (n_jobs, n_jobs) of all machines,
+        or (n_jobs, n_jobs, n_machines). One more row is of the first job; without it
+        there is no set-up before that one. Or a file: a table of all machines, or one
+        for each.
+    anticipatory
+        Machines are set up before the job is there; False: only once it is.
+    lags
+        Least times between the end on a machine and the start on the next, shape
+        (n_jobs, n_machines - 1), or a file of them.
+    unlimited
+        Machines that take any number of jobs at a time: names or numbers from 0.
 
     Raises
     ------
     InstanceError
         There is no such objective, a column that it needs is missing, there is one that
-        it does not use, or costs may be too large.
+        it does not use, or costs may be too large; or a table is none, or features do
+        not go together (``dpbb.flowshop.features``).
     """
 
     name = "flow-shop"
@@ -113,6 +135,11 @@ class FlowShop(Model):
         due: Sequence[int] | None = None,
         weights: Sequence[int] | None = None,
         blocking: bool = False,
+        buffers: Sequence[int] | str | None = None,
+        setups: Any = None,  # nested lists, arrays, files
+        anticipatory: bool = True,
+        lags: Any = None,
+        unlimited: Sequence[int | str] | str = (),
     ) -> None:
         kind = OBJECTIVES.get(objective)
         if kind is None:
@@ -123,18 +150,43 @@ class FlowShop(Model):
         if dates:
             instance = replace(instance, dates={**instance.dates, **dates})
         check_columns(instance, objective, needed=kind.columns, also=("release",))
+        features = {
+            "blocking": blocking,
+            "buffers": buffers is not None,
+            "setups": setups is not None,
+            "lags": lags is not None,
+            "unlimited": len(unlimited) > 0,
+        }
+        there = [name for name, one in features.items() if one]
+        check_together(instance.name, objective, kind.latest, there)
+        self.features = Features.of(
+            instance,
+            blocking=blocking,
+            buffers=buffers,
+            setups=setups,
+            anticipatory=anticipatory,
+            lags=lags,
+            unlimited=unlimited,
+        )
         self.instance, self.said, self.objective = instance, objective, kind.words
-        self.times = times = instance.times
-        self.n_jobs, self.n_machines = n_jobs, n_machines = times.shape
+        self.n_jobs, self.n_machines = n_jobs, _ = instance.times.shape
+        self.times, self.lags, before, behind = self.features.stages()
+        self.n_stages = n_stages = self.times.shape[1]
         none = np.zeros(n_jobs, np.int64)
-        self.release = instance.dates.get("release", none)
+        self._release = instance.dates.get("release", none)
+        self.release = self._release + before
         self.due = instance.dates.get("due", none)
         self.weights = instance.dates.get("weight", none + 1)
         # switches
-        self.blocking = int(blocking)
+        self.blocking = int(self.features.blocking)
+        self.lagged = int(self.lags.any())
+        self.set_up = int(self.features.setups is not None)
+        self.ahead = int(self.set_up and self.features.anticipatory)
         self.latest, self.never_negative = int(kind.latest), kind.latest
+        self.both = int(self.latest and self.ahead == self.set_up)
         due_is_release = kind.dated and kind.latest  # of the mirror image
-        self.released = int("release" in instance.dates or due_is_release)
+        given_release = "release" in instance.dates or before.any() or behind.any()
+        self.released = int(given_release or due_is_release)
         self.weighted, self.counted = int(kind.weighted), int(kind.counted)
         self.matched = int(kind.dated and not kind.latest)
         self.summed = int(not kind.dated and not kind.latest)
@@ -143,34 +195,44 @@ class FlowShop(Model):
         later = self.released or (kind.dated and kind.weighted)
         self.alone = int(later and not kind.latest)
         # tables
-        after = tails(times)
-        self.rest = times + after
+        self.first = most = np.zeros_like(self.times)
+        self.filled = self.filled_out = self.times
+        if self.features.setups is not None:
+            most = self._set_up(self.features.setups)
+        path = self.times if self.ahead else self.filled
+        after = tails(path)
+        self.rest = self.filled + after
         self.later = after * self.weights[:, None]
         self.early = self.due[:, None] - after
-        self.ready = self.release + times.sum(axis=1)
+        self.ready = self.release + path.sum(axis=1)
         self.base = self.due.max(keepdims=True)
-        self.delivery = self.base - self.due
+        self.delivery = self.base - self.due + behind
         self.lightest = self.weights.min(keepdims=True)
-        reach = int(times.sum()) if blocking else longest_makespan(times)
-        reach += int(self.release.max())
+        self.tail = after.min(axis=0)
+        plain = not (self.blocking or self.set_up or self.lagged)
+        self.longest = self.times + self.lags + most
+        reach = longest_makespan(self.times) if plain else int(self.longest.sum())
+        reach += int(self.release.max() + behind.max())
         self.never = np.array([reach + int(self.due.max()) + 1])
         self.trivial_ub = int(self._sums(np.full((1, n_jobs), reach))[0]) + 1
-        if (most := 2 * int(self.trivial_ub + self.never[0])) >= MOST_COST:
+        if (highest := 2 * int(self.trivial_ub + self.never[0])) >= MOST_COST:
             refuse(
                 instance.name,
                 f"dates and weights with sums below {MOST_COST:,} (a coarser unit)",
-                f"{objective} that may reach {most:,}",
+                f"{objective} that may reach {highest:,}",
             )
-        size = n_jobs * n_machines
-        fields: dict[str, int | None] = {"ends": n_machines, "cost": None}
+        size = n_jobs * n_stages
+        fields: dict[str, int | None] = {"ends": n_stages, "cost": None}
         if self.latest:
-            self.sides = "front", "back"
-            fields = {"ends": n_machines}
-            self.sums = {"remain": "times"}  # type: ignore[misc]
+            self.sides = ("front", "back") if self.both else ("front",)
+            fields = {"ends": n_stages}
+            self.sums = {"remain": "filled" if self.set_up else "times"}  # type: ignore[misc]
+        if self.both and self.set_up:
+            self.sums = {**self.sums, "remain_out": "filled_out"}  # type: ignore[misc]
         if self.latest and self.released:
             fields["done"] = None
         if self.ordered:
-            fields["smith"] = n_machines
+            fields["smith"] = n_stages
             self.sums = {"heavy": "weights", "after": "later"}  # type: ignore[misc]
         if self.matched:
             fields |= {"short": size, "early": size}
@@ -178,11 +240,39 @@ class FlowShop(Model):
             fields["light"] = n_jobs
         self.state = fields  # type: ignore[misc]
 
+    def _set_up(self, setups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Make the tables of set-ups; return the longest before each job.
+
+        ``first``: before a first job. ``into``, ``out``: the least ones before and
+        behind each job, which are part of its ``filled`` and ``filled_out`` times.
+        """
+        n_jobs = self.n_jobs
+        self.first = setups[n_jobs]
+        self.setups = np.pad(setups, ((0, 0), (0, self.both), (0, 0)))  # to none
+        if self.ahead:  # what of it goes beyond the least heads of the root
+            least = self.begins().min(axis=0)
+            self.setups[n_jobs, :n_jobs] = np.maximum(self.first - least, 0)
+        others = np.where(np.eye(n_jobs, dtype=bool)[..., None], MOST_COST, setups[:-1])
+        into, out = (others.min(axis=axis) * (n_jobs > 1) for axis in (0, 1))
+        self.filled, self.filled_out = self.times + into, self.times + out
+        self.into, self.out = (np.pad(one, ((0, 1), (0, 0))) for one in (into, out))
+        self.some = np.append(np.ones(n_jobs, np.int64), 0)  # whether a job is one
+        most: NDArray[np.int64] = setups.max(axis=0)
+        return most
+
     def mirrored(self) -> FlowShop:
         """Return the shop backwards: what follows a job comes before it."""
         other = object.__new__(FlowShop)
         vars(other).update(self.__getstate__())
         other.times = self.times[:, ::-1]
+        other.lags = np.roll(self.lags[:, ::-1], -1, axis=1)
+        if self.set_up:
+            other.filled, other.filled_out, other.into, other.out = (
+                one[:, ::-1]
+                for one in (self.filled_out, self.filled, self.out, self.into)
+            )
+            other.setups = self.setups.swapaxes(0, 1)[:, :, ::-1]
+            other.first = np.zeros_like(self.first)
         other.release, other.delivery = self.delivery, self.release
         return other
 
@@ -193,21 +283,31 @@ class FlowShop(Model):
         other = object.__new__(FlowShop)
         vars(other).update(self.__getstate__())
         other.ordered = other.alone = other.matched = other.counted = 0
-        other.state = {"ends": self.n_machines, "cost": None}  # type: ignore[misc]
+        other.state = {"ends": self.n_stages, "cost": None}  # type: ignore[misc]
         other.sums = {}  # type: ignore[misc]
         return other
 
+    def begins(self) -> NDArray[np.int64]:
+        """When each job begins on each stage if it is first; (n_jobs, n_stages)."""
+        at, found = self.release, []
+        for k in range(self.n_stages):
+            at = np.maximum(at, self.first[:, k]) if self.ahead else at
+            found.append(at)
+            at = at + self.times[:, k] + self.lags[:, k]
+            at = at if self.ahead else at + self.first[:, k]
+        return np.stack(found, axis=1)
+
     def root(self) -> Mapping[str, Any]:
         """Nothing is done; no job comes to a machine before the least heads."""
-        begin = self.release[:, None] + heads(self.times)
-        weights, times = self.weights, self.times
+        on_the_way = self.times + self.lags
+        weights, times = self.weights, self.filled
         pairs = np.minimum(
             weights[:, None, None] * times, weights[None, :, None] * times[:, None]
         )
         own = (weights[:, None] * times).sum(axis=0)
         return {
-            "ends": begin.min(axis=0),
-            "done": (self.release + times.sum(axis=1) + self.delivery).max(),
+            "ends": self.begins().min(axis=0),
+            "done": (self.release + on_the_way.sum(axis=1) + self.delivery).max(),
             "smith": (pairs.sum(axis=(0, 1)) + own) // 2,
             "short": np.sort(times, axis=0).T.ravel(),
             "early": np.sort(self.early, axis=0).T.ravel(),
@@ -239,11 +339,39 @@ class FlowShop(Model):
         """Time that one of two jobs has to wait for the other."""
         return (
             min(
-                self.weights[other] * self.times[job][k],
-                self.weights[job] * self.times[other][k],
+                self.weights[other] * self.time(job, k),
+                self.weights[job] * self.time(other, k),
             )
             if self.weighted
-            else min(self.times[job][k], self.times[other][k])
+            else min(self.time(job, k), self.time(other, k))
+        )
+
+    def time(self, job: int, k: int) -> int:
+        """Least time that a job takes of a machine, but for a first job's set-up."""
+        return self.filled[job][k] if self.set_up else self.times[job][k]
+
+    def free(self, node: Any, job: int, k: int) -> int:
+        """When a machine is free for a job."""
+        return (
+            node.ends[k] + self.setups[node.last][job][k]
+            if self.ahead
+            else node.ends[k]
+        )
+
+    def work(self, node: Any, job: int, k: int) -> int:
+        """Time on a machine from when both it and the job are there."""
+        return (
+            self.times[job][k] + self.setups[node.last][job][k]
+            if self.set_up and not self.ahead
+            else self.times[job][k]
+        )
+
+    def after(self, node: Any, k: int) -> int:
+        """Add the times left and what follows them."""
+        return (
+            node.remain[k] + node.other.ends[self.n_stages - 1 - k]
+            if self.both
+            else node.remain[k] + self.tail[k]
         )
 
     def without(self, gone: int, this: int, following: int) -> int:
@@ -252,21 +380,23 @@ class FlowShop(Model):
 
     def take(self, node: Any, job: int) -> None:
         """Pass the machines, and leave the sorted lists of what is left."""
-        last = self.n_machines - 1
+        last = self.n_stages - 1
         end = self.release[job] if self.released else 0
         if self.blocking:
             end = max(end, node.ends[0])
-            for k in range(self.n_machines - 1):
+            for k in range(self.n_stages - 1):
                 end = max(end + self.times[job][k], node.ends[k + 1])
                 node.ends[k] = end
             end += self.times[job][last]
             node.ends[last] = end
         else:
-            for k in range(self.n_machines):
-                end = max(end, node.ends[k]) + self.times[job][k]
+            for k in range(self.n_stages):
+                end = max(end, self.free(node, job, k)) + self.work(node, job, k)
                 node.ends[k] = end
+                if self.lagged:
+                    end += self.lags[job][k]
         if self.ordered or self.matched:
-            for k in range(self.n_machines):
+            for k in range(self.n_stages):
                 if self.ordered:
                     node.smith[k] -= self.pair(job, job, k)
                     for other in node.left:
@@ -274,7 +404,7 @@ class FlowShop(Model):
                 if self.matched:
                     for i in range(self.n_jobs - 1):
                         node.short[k * self.n_jobs + i] = self.without(
-                            self.times[job][k],
+                            self.time(job, k),
                             node.short[k * self.n_jobs + i],
                             node.short[k * self.n_jobs + i + 1],
                         )
@@ -300,12 +430,25 @@ class FlowShop(Model):
         """Cost so far, and the largest that one machine says of the jobs left."""
         most = 0
         if self.latest and self.released:
-            most = max(node.done, node.other.done, self.base[0])
-        for k in range(self.n_machines):
+            most = max(node.done, self.base[0])
+            if self.both:
+                most = max(most, node.other.done)
+        for k in range(self.n_stages):
             rest = 0
             if self.latest:
-                after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
+                after = self.after(node, k)
                 rest = node.ends[k] + after
+                if self.both and self.set_up:
+                    rest += self.into[node.other.last][k]
+                    behind = node.other.ends[self.n_stages - 1 - k]
+                    out = node.ends[k] + node.remain_out[k] + behind
+                    out += self.out[node.last][k]
+                    rest = max(
+                        self.some[node.last] * rest, self.some[node.other.last] * out
+                    )
+                    if len(node.left) == 0:
+                        both = self.setups[node.last][node.other.last][k]
+                        rest = max(rest, node.ends[k] + both + behind)
             if self.ordered:
                 rest = node.ends[k] * node.heavy + node.smith[k] + node.after[k]
             if self.alone:
@@ -337,6 +480,8 @@ class FlowShop(Model):
             most = max(most, rest)
         if self.latest and self.released:
             most -= self.base[0]
+        if self.set_up and not self.both:
+            most *= self.some[node.last]
         if not self.latest:
             most += node.cost
         return most
@@ -345,22 +490,33 @@ class FlowShop(Model):
         """``node_bound`` of a child: the lists are read without its job."""
         most = 0
         if self.latest and self.released:
-            most = max(node.done, node.other.done)
+            most = max(node.done, node.other.done) if self.both else node.done
         end = self.release[job] if self.released else 0
         if self.blocking:
             end = max(end, node.ends[0])
-        for k in range(self.n_machines):
+        for k in range(self.n_stages):
             if self.blocking:
                 end += self.times[job][k]
-                if k < self.n_machines - 1:
+                if k < self.n_stages - 1:
                     end = max(end, node.ends[k + 1])
                 begin = end - self.times[job][k]
             else:
-                begin = max(end, node.ends[k])
-                end = begin + self.times[job][k]
+                begin = max(end, self.free(node, job, k))
+                end = begin + self.work(node, job, k)
             if self.latest:
-                after = node.remain[k] + node.other.ends[self.n_machines - 1 - k]
-                most = max(most, begin + after)
+                after = self.after(node, k)
+                if self.both and self.set_up:
+                    after += self.into[node.other.last][k]
+                    behind = node.other.ends[self.n_stages - 1 - k]
+                    out = self.some[node.other.last] * (node.remain_out[k] + behind)
+                    most = max(most, end + out - self.times[job][k])
+                    if len(node.left) == 1:
+                        both = self.setups[job][node.other.last][k]
+                        most = max(most, end + both + behind)
+                if self.set_up:
+                    most = max(most, end + after - self.filled[job][k])
+                else:
+                    most = max(most, begin + after)
             rest = 0
             if self.ordered:
                 rest = (node.smith[k] + node.after[k]) - self.later[job][k]
@@ -382,7 +538,7 @@ class FlowShop(Model):
                     )
                     if self.tardy:
                         at += self.without(
-                            self.times[job][k],
+                            self.time(job, k),
                             node.short[k * self.n_jobs + i],
                             node.short[k * self.n_jobs + i + 1],
                         )
@@ -393,7 +549,7 @@ class FlowShop(Model):
                         for j in range(self.n_jobs - 1):
                             if j <= i:
                                 at += self.without(
-                                    self.times[job][k],
+                                    self.time(job, k),
                                     node.short[k * self.n_jobs + j],
                                     node.short[k * self.n_jobs + j + 1],
                                 )
@@ -411,6 +567,8 @@ class FlowShop(Model):
                         rest += light if i < late else 0
             if not self.latest:
                 most = max(most, rest)
+            if self.lagged:
+                end += self.lags[job][k]
         if self.latest and self.released:
             most = max(most, end + self.delivery[job], self.base[0]) - self.base[0]
         if not self.latest:
@@ -430,7 +588,9 @@ class FlowShop(Model):
         if not self.latest:
             return 2 * int(self.trivial_ub + self.never[0])
         parent = max(ub, self.root_bound + 1) + int(self.base[0])
-        own = self.times.sum(axis=1) + self.delivery
+        own = self.longest.sum(axis=1) + self.delivery
+        if self.set_up:  # the root's bound is 0, and one of both sums may be above ub
+            parent += int(self.longest.sum(axis=0).max() + own.max())
         return 2 * parent + int(own.max())
 
     # -- what is told of it ------------------------------------------------------------
@@ -442,44 +602,22 @@ class FlowShop(Model):
             return late.max(axis=1)
         return ((late > 0 if self.counted else late) * self.weights).sum(axis=1)
 
-    def _ends(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return when jobs leave machines, shape (r, n_jobs, n_machines), by job."""
-        rows = np.arange(len(permutations))
-        ends = np.empty((len(permutations), *self.times.shape), np.int64)
-        front = np.zeros((len(permutations), self.n_machines), np.int64)
-        for jobs in permutations.T:
-            front[:, 0] = np.maximum(front[:, 0], self.release[jobs])
-            times = self.times[jobs]
-            if self.blocking:
-                leave = front[:, 0]
-                for k in range(self.n_machines - 1):
-                    leave = np.maximum(leave + times[:, k], front[:, k + 1])
-                    front[:, k] = leave
-                front[:, -1] = leave + times[:, -1]
-            else:
-                front = append_job(front, times)
-            ends[rows, jobs] = front
-        return ends
-
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
         """Cost of a permutation."""
         return int(self.evaluate_all(np.asarray(permutation, np.intp)[None])[0])
 
     def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
         """Costs, shape (r,), of permutations of shape (r, n_jobs)."""
-        return self._sums(self._ends(permutations)[..., -1])
+        ends = self.features.passed(self._release, permutations)[1]
+        return self._sums(ends[..., -1])
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
         """When every operation starts and ends."""
         order = tuple(int(job) for job in permutation)
-        leave = self._ends(np.array([order], np.intp))[0]
-        start = leave - self.times
-        if self.blocking:
-            start[:, 1:] = leave[:, :-1]
-            before = np.concatenate([[0], leave[order[:-1], 0]])
-            start[order, 0] = np.maximum(before, self.release[list(order)])
-            return Schedule(order, start, start + self.times, self.names, leave)
-        return Schedule(order, start, leave, self.names)
+        passed = self.features.passed(self._release, np.array([order], np.intp))
+        start, end, leave = passed[:, 0]
+        leaves = leave if self.blocking else None
+        return Schedule(order, start, end, self.names, leaves)
 
     @property
     def instance_name(self) -> str:
@@ -508,7 +646,7 @@ class FlowShop(Model):
         return self._with(self.instance, kinds[bound])
 
     def _with(self, instance: FlowShopInstance, kind: type[FlowShop]) -> FlowShop:
-        return kind(instance, objective=self.said, blocking=bool(self.blocking))
+        return kind(instance, objective=self.said, **self.features.said())
 
     @cached_property
     def root_bound(self) -> int:
@@ -518,20 +656,24 @@ class FlowShop(Model):
     @cached_property
     def digest(self) -> str:
         """Digest of the kind, the objective and the instance."""
-        text = f"{self.name} {self.said}{' blocking' * self.blocking} "
-        text += self.instance.digest
+        parts = [self.name, self.said]
+        for name, one in self.features.said().items():
+            parts.append(name if one is True else f"{name} {one}")
+        text = " ".join([*parts, self.instance.digest])
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def job_kinds(self) -> NDArray[np.intp]:
-        """Jobs of the same times, dates and weights have the same number."""
-        columns = [self.times, *(one[:, None] for one in self.instance.dates.values())]
+        """Jobs of the same times, dates, weights and set-ups have the same number."""
+        columns = [self.instance.times, *self.features.of_jobs]
+        columns += [one[:, None] for one in self.instance.dates.values()]
         rows = np.concatenate(columns, axis=1)
-        return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        kinds = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        return self.features.same_set_ups(kinds)
 
     def facts(self) -> dict[str, int | float | str]:
         """Ranges of times, dates and weights, and the bound of the root itself."""
-        values = {"time": self.times, **self.instance.dates}
+        values = {"time": self.instance.times, **self.instance.dates}
         ranges = {
             f"{which}_{name}": int(getattr(value, how)())
             for name, value in values.items()
@@ -543,16 +685,18 @@ class FlowShop(Model):
         """Name, times, dates, weights, objective and a dearer bound, as JSON."""
         dates = {name: value.tolist() for name, value in self.instance.dates.items()}
         named: dict[str, Any] = {"name": self.instance.name, "objective": self.said}
-        named |= {"blocking": True} if self.blocking else {}
+        named |= self.features.said()
         named |= {"bound": self.bound} if self.bound != Model.bound else {}
-        return {**named, "times": self.times.tolist(), "dates": dates}
+        return {**named, "times": self.instance.times.tolist(), "dates": dates}
 
 
 def decode(data: Mapping[str, Any]) -> FlowShop:
     """Return an encoded problem; InstanceError if it is none."""
     instance = FlowShopInstance(data["name"], data["times"], dates=data["dates"])
-    blocking = data.get("blocking", False)
-    problem = FlowShop(instance, objective=data["objective"], blocking=blocking)
+    features = {
+        name: data[name] for name in (*FEATURES, "anticipatory") if name in data
+    }
+    problem = FlowShop(instance, objective=data["objective"], **features)
     return problem.with_bound(data.get("bound", Model.bound))
 
 
