@@ -170,6 +170,68 @@ def joined(model: Any, nodes: Lanes, at: int, behind: int) -> int:
     raise NotImplementedError
 
 
+@_by_model
+def take_common(
+    model: Any,
+    nodes: Lanes,
+    at: int,
+    children: Lanes,
+    to: int,
+    columns: Lanes,
+    start: int,
+    side: int,
+    moved: Vector,
+    like: Vector,
+) -> None:
+    """Let the nodes of some lanes take one job, in place.
+
+    A model that is a text has this and the next two, which do nothing if its node has
+    no vectors (``dpbb.modeling.node_lanes``).
+
+    Parameters
+    ----------
+    nodes, at
+        As many vectors as a node has values, lane by lane another node.
+    columns, start
+        The job's column: each value twice.
+    side
+        Whose values these are: 0 the front's, 1 the back's.
+    moved
+        All bits set in lanes that take the job, 0 in others.
+    """
+    raise NotImplementedError
+
+
+@_by_model
+def take_each(
+    model: Any,
+    nodes: Lanes,
+    at: int,
+    children: Lanes,
+    to: int,
+    columns: Lanes,
+    start: int,
+    side: int,
+    like: Vector,
+) -> None:
+    """Let the node of every lane take a job of its own, see ``take_common``.
+
+    ``columns``, ``start``: the columns of the jobs, vector by vector.
+    """
+    raise NotImplementedError
+
+
+@_by_model
+def joined_lanes(
+    model: Any, nodes: Lanes, at: int, rest: Lanes, beside: int, side: int, like: Vector
+) -> Vector:
+    """Costs of what nodes have taken in front, and others at their backs.
+
+    ``rest``, ``beside``: the others, as ``nodes``, ``at``.
+    """
+    raise NotImplementedError
+
+
 @partial(_by_model, otherwise=lambda _model, _depth: False)
 def tightens(model: Any, depth: int) -> bool:
     """Whether children of this depth have a dearer bound."""

@@ -40,6 +40,8 @@ from dpbb.modeling.lanes import (
     rounded,
 )
 from dpbb.modeling.model import Model, text_of
+from dpbb.modeling.node_lanes import NodeLanes
+from dpbb.modeling.node_lanes import in_lanes as in_lanes_of
 from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import FUNCTIONS, ModelError
 from dpbb.modeling.writer import Unsuited
@@ -209,6 +211,7 @@ class Form:
     source: str
     name: str
     in_lanes: bool
+    nodes: NodeLanes
 
 
 def form_of(shape: Shape) -> Form:
@@ -246,6 +249,7 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
     else:
         rows.of("job")
         bounds = _lane_by_lane(shape)
+    nodes = in_lanes_of(shape)
     hoists = [line for n in range(len(rows.hoists)) for line in _hoist(shape, rows, n)]
     parts = {
         "scalar": "\n".join(scalar),
@@ -254,12 +258,13 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
         "growing": "\n".join(_growing(shape, layout, rows)),
         "bounds": "\n".join(bounds),
         "joining": "\n".join(_joining(shape, layout)),
+        "nodes": nodes.source,
         "tight": _TIGHT if "tight_bound" in functions else "",
     }
     # calls hand on all fields: there are those that are read
     used = set(re.findall(r"(?:model|self)\.(\w+)", "".join(parts.values())))
     used -= {"n_jobs", "node_lanes", "scratch_lanes", "largest"}
-    sizes = _sizes(shape, layout, rows)
+    sizes = _sizes(shape, layout, rows, nodes)
     if not shape.any_size:
         for name in used & sizes.keys():
             for part, text in parts.items():
@@ -282,10 +287,13 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
         source=source.replace("class Model(", f"class {name}("),
         name=name,
         in_lanes=in_lanes,
+        nodes=nodes,
     )
 
 
-def _sizes(shape: Shape, layout: Layout, rows: Rows) -> dict[str, int]:
+def _sizes(
+    shape: Shape, layout: Layout, rows: Rows, nodes: NodeLanes
+) -> dict[str, int]:
     """Numbers that functions read as fields of the tuple."""
     found = {"left": layout.left}
     for name, lengths in shape.tables.items():
@@ -294,6 +302,8 @@ def _sizes(shape: Shape, layout: Layout, rows: Rows) -> dict[str, int]:
     found |= {f"at_{name}": place for name, place in layout.places.items()}
     found |= {f"count_{field.name}": field.size for field in shape.fields}
     found |= {f"b_{table}_{axis}": row for (table, axis), row in rows.blocks.items()}
+    found |= {f"e_{table}_{axis}": row for (table, axis), row in nodes.blocks.items()}
+    found |= {f"r_{name}": place for name, place in nodes.places.items()}
     places = enumerate(hoist.place for hoist in rows.hoists.values())
     return found | {f"h_{number}": place for number, place in places}
 
@@ -606,7 +616,7 @@ class Model(NamedTuple):
             take_out(self, scratch, int64(0), job)
             take(self, scratch, int64(0), scratch, int64(0), int64(0), job)
         return int64(node_bound(self, scratch, int64(0), scratch, int64(0), int64(0)))
-{tight}'''
+{nodes}{tight}'''
 
 _TIGHT = """
     def tightens(self, depth):
@@ -773,11 +783,7 @@ def _job_rows(
     rows = np.zeros((n_jobs, rounded(2 * form.height) // 2, 2), np.int64)
     for (name, axis), row in form.blocks.items():
         for side in range(2):
-            if name == "job":
-                block = np.arange(n_jobs)[:, None]
-            else:
-                table = sides[side % len(sides)][name]
-                block = np.moveaxis(table, axis, 0)[:n_jobs].reshape(n_jobs, -1)
+            block = _block(sides[side % len(sides)], name, axis, n_jobs)
             rows[:, row : row + block.shape[1], side] = block
     flat = aligned_zeros(rows.size + PAIR_LANES, dtype)
     flat[: rows.size] = rows.ravel()
@@ -805,6 +811,55 @@ def _table(kind: str, sides: list[NDArray[np.int64]], dtype: DTypeLike) -> NDArr
     room = aligned_zeros(first + len(whole) + PAIR_LANES, dtype)
     room[first : first + len(whole)] = whole
     return room[first:]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneTables:
+    """What nodes in the lanes of vectors take, see ``dpbb.modeling.node_lanes``.
+
+    Parameters
+    ----------
+    size
+        Vectors of a node; 0: there are none.
+    roots : ndarray of int64, shape (2, size)
+        The empty node, as each side sees it.
+    columns : ndarray of int64, shape (2, n_jobs, height)
+        Of the jobs, as each side sees them.
+    """
+
+    size: int
+    roots: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, problem: Model) -> LaneTables:
+        """Return those of an instance."""
+        nodes, shape, state = _form(problem).nodes, problem.shape, problem.root_state()
+        n_jobs, own = shape.n_jobs, state.own
+        roots = np.zeros((2, nodes.size), np.int64)
+        columns = np.zeros((2, n_jobs, nodes.height), np.int64)
+        tables = ordered_tables(problem, np.arange(n_jobs))
+        for side in range(2 * (nodes.size > 0)):
+            for field in shape.fields:
+                if field.kind != "sum":
+                    place = nodes.places[field.name]
+                    values = (
+                        state.shared if field.kind == "shared" else own[side % len(own)]
+                    )
+                    roots[side, place : place + field.size] = values[field.name]
+            for (name, axis), row in nodes.blocks.items():
+                block = _block(tables[side % len(tables)], name, axis, n_jobs)
+                columns[side, :, row : row + block.shape[1]] = block
+        return cls(nodes.size, roots, columns)
+
+
+def _block(
+    tables: dict[str, NDArray[np.int64]], name: str, axis: int, n_jobs: int
+) -> NDArray[np.int64]:
+    """Rows of a job table, shape (n_jobs, rows), of a table whose axis is the job."""
+    if name == "job":
+        return np.arange(n_jobs)[:, None]
+    return np.moveaxis(tables[name], axis, 0)[:n_jobs].reshape(n_jobs, -1)
 
 
 def job_table(model: Any, slots: int) -> NDArray[Any]:

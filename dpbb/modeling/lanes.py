@@ -338,8 +338,8 @@ class Hoist:
 class Rows:
     """Rows of a job table, and places of the scratch, as a writer asks for them."""
 
-    def __init__(self, shape: Shape) -> None:
-        self._shape = shape
+    def __init__(self, shape: Shape, mark: str = "b") -> None:
+        self._shape, self._mark = shape, mark
         self.blocks: dict[tuple[str, int], int] = {}
         self.height = 0
         self.hoists: dict[str, Hoist] = {}
@@ -352,7 +352,7 @@ class Rows:
             lengths = without(self._shape.tables.get(table, (0,)), axis)
             self.height += int(np.prod(lengths))
         first = not self.blocks[table, axis]
-        return "0" if first else f"model.b_{table}_{axis}"
+        return "0" if first else f"model.{self._mark}_{table}_{axis}"
 
     def hoist(self, node: ast.expr, name: str | None, length: int, end: str) -> int:
         """Give an expression a place, whole vectors that end with it; its number."""
@@ -436,7 +436,9 @@ class PairWriter(LaneWriter):
         if slope == 0:
             code = f"load_pair({at}, like)"
         elif slope == (-1 if other else 1):
-            first = self.constant(_with(indices[0], {str(self.over): ast.Constant(0)}))
+            first = self.constant(
+                replaced(indices[0], {str(self.over): ast.Constant(0)})
+            )
             ahead = first - (self.ranges[str(self.over)] - 1) * other
             if ahead not in (0, 1) or (ahead and self.held):
                 raise Unsuited("a field far from the loop's turn")
@@ -503,7 +505,7 @@ class TakeWriter(PairWriter):
         assert isinstance(base, ast.Attribute)  # noqa: S101
         name, is_own = base.attr, isinstance(base.value, ast.Name)
         if is_own and name in self.changing:  # turns read what later ones change
-            first = _with(indices[0], {str(self.over): ast.Constant(0)})
+            first = replaced(indices[0], {str(self.over): ast.Constant(0)})
             if not self.slope(indices[0]) or self.constant(first) < (
                 name in self.whole
             ):
@@ -657,7 +659,7 @@ def _two(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     return [(parts[0], parts[1]), (parts[1], parts[0])] if len(parts) == 2 else []
 
 
-def _with(node: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
+def replaced(node: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
     """Return an expression with others in the place of names."""
 
     class Known(ast.NodeTransformer):

@@ -402,9 +402,9 @@ class Model:
 
     def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
         """Search beside the tree; see ``dpbb.problem.ImprovesSchedules``."""
-        from dpbb.modeling.greedy import improve
+        from dpbb.modeling.greedy import improve_beside
 
-        return improve(self, start, search)
+        return improve_beside(self, start, search)
 
     def engine_model(self, engine: str) -> Any:
         """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""

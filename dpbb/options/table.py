@@ -355,7 +355,7 @@ class SolveOptions:
     )
     heuristics: str = _heuristic(
         kinds.name("auto, none or the name of a heuristic"),
-        "auto, none, or of flow shops neh, ig, vbih, ils, beam, tabu",
+        "auto, none, or of flow shops neh, ig, beam, tabu",
         "what looks for a first incumbent, of those that the problem has; neh alone, "
         "or neh and then another",
         default="auto",

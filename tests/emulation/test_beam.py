@@ -7,7 +7,7 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import beam_gpu
 from dpbb.flowshop.heuristics.beam_cpu import beam
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.heuristics.search import Search
+from dpbb.heuristics import Search
 from tests import oracle
 from tests.parity.beams import SHAPES, SMALL, same_runs
 

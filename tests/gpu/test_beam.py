@@ -7,7 +7,7 @@ import pytest
 
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import beam_gpu
-from dpbb.flowshop.heuristics.search import Search
+from dpbb.heuristics import Search
 from dpbb.problem import Incumbent
 from tests.parity.beams import SHAPES, same_runs, shop
 

@@ -30,17 +30,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dpbb.errors import InvariantError
-from dpbb.flowshop.heuristics.insertion_lanes import Room, local_search, narrowest, put
-from dpbb.flowshop.heuristics.search import (
-    Search,
-    improve,
-    random_state,
-    tiny_searches,
-    wait_for,
-)
+from dpbb.flowshop.heuristics.search import tiny_searches
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.heuristics import Search, improve, random_state, wait_for
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from dpbb.modeling.insertions import Room, local_search, narrowest, put
 from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
@@ -208,7 +203,7 @@ def widen(
 
 def load_polish(search: Search, start: Incumbent) -> None:
     """Load or compile what polishes nodes, so that it takes no time from a search."""
-    lane, _ = narrowest(search.problem, start.value, POLISHED_OUT)
+    lane, _ = narrowest(search.problem.as_text, start.value, POLISHED_OUT)
     for tiny in tiny_searches((lane,)):
         Polish(tiny[0], tiny[1].value)(np.zeros((1, 0), np.uint16))
 
@@ -291,7 +286,7 @@ class OwnRoom(threading.local):
     """Where a thread searches locally."""
 
     def __init__(self, problem: FlowShopProblem, dtype: DTypeLike) -> None:
-        self.room = Room.of(problem, dtype)
+        self.room = Room.of(problem.as_text, dtype)
 
 
 class Polish:
@@ -303,7 +298,7 @@ class Polish:
     def __init__(self, search: Search, value: int) -> None:
         self._search, problem = search, search.problem
         self._by_work = np.argsort(-problem.times.sum(axis=1), kind="stable")
-        dtype, self._limit = narrowest(problem, value, POLISHED_OUT)
+        dtype, self._limit = narrowest(problem.as_text, value, POLISHED_OUT)
         self._lane = dtype(0)
         self._own = OwnRoom(problem, dtype)
         self._runs = 0
@@ -373,9 +368,9 @@ def complete(
     jobs, state, flag = pointer_of(sequence), pointer_of(rng), pointer_of(stop)
     for group in range(room.n_groups):  # whatever this thread has searched before
         room.order[group] = group
-    for at in range(length, room.n_jobs):
+    for at in range(length, room.model.n_jobs):
         value = put(room, jobs, int64(at), int64(jobs[at]), int64(-1), state)
         if value > limit or stop[0]:
             return False
-    local_search(room, jobs, int64(room.n_jobs), state, flag)
+    local_search(room, jobs, int64(room.model.n_jobs), state, flag)
     return True

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Levels, load_polish, widen
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.heuristics.search import Search, tiny_searches
+from dpbb.flowshop.heuristics.search import tiny_searches
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.heuristics import Search
 from dpbb.kernels.compiling import entry, helper, inlined, int64
 from dpbb.kernels.models import step
 from dpbb.kernels.pairs import (

@@ -23,16 +23,9 @@ from dpbb.flowshop.heuristics.plain import (
     palmer,
     plain_search,
 )
-from dpbb.flowshop.heuristics.search import (
-    HEURISTICS,
-    POLL_S,
-    Heuristic,
-    Search,
-    improve,
-    loaded,
-    path_of,
-)
+from dpbb.flowshop.heuristics.search import HEURISTICS, loaded, path_of
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.heuristics import POLL_S, Heuristic, Search, improve
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import LB1, Heuristics
@@ -43,7 +36,7 @@ LARGE = 500**2 * 20
 """With more jobs^2 x machines NEH takes longer than a moment: Palmer's order first."""
 
 FEW_JOBS = 60
-"""Up to here local search does best that takes out blocks, beyond it single jobs."""
+"""Up to here local search does best."""
 
 FEW_MACHINES = 20
 """Up to here beams are better than local search with more jobs than few."""
@@ -323,18 +316,16 @@ def _stages(
     """Which heuristics run, several at once, until which share of the time.
 
     Beams do best with many jobs on at most 20 machines, and prove the optimum where
-    that is easy; with few jobs local search does, which takes blocks out of these, and
-    of many single jobs in turn. On a GPU a beam leaves the cores to it. Repeatable is
-    only what runs in turn.
+    that is easy; with few jobs local search does. On a GPU a beam leaves the cores to
+    it. Repeatable is only what runs in turn.
     """
     if method != Heuristics.AUTO:
         return (((method,), 1.0),)
-    local = "vbih" if n_jobs <= FEW_JOBS else "ils"
     for_beams = n_jobs > FEW_JOBS and n_machines <= FEW_MACHINES
     proves = n_machines <= VERY_FEW_MACHINES
     if in_turn or (device == "cpu" and (for_beams or proves)):
-        return (("beam",), 0.85 if for_beams else 0.5), ((local,), 1.0)
-    return (((local, "beam"), 1.0),)
+        return (("beam",), 0.85 if for_beams else 0.5), (("ig",), 1.0)
+    return ((("ig", "beam"), 1.0),)
 
 
 def _shares(threads: int, device: str, parts: int) -> list[int]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.heuristics import Search, improve
 from dpbb.problem import Incumbent
 
 Ints = NDArray[np.int32]
@@ -94,8 +94,9 @@ class Shop(NamedTuple):
     def of(cls, search: Search) -> Shop:
         """Return the shop of a search."""
         given = search.problem.given
+        times = np.ascontiguousarray(search.problem.times.T, np.int32)
         ends = (given.heads.astype(np.int32), given.tails.astype(np.int32))
-        return cls(search.machine_times, *ends)
+        return cls(times, *ends)
 
 
 def insertion(shop: Shop, sequence: Jobs, job: int) -> Insertion:

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from dpbb.errors import OptionError
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu_cpu import CpuSearches, Searches
 from dpbb.flowshop.heuristics.tabu_gpu import GpuSearches
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import makespans
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.heuristics import Search, improve
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.options.kinds import one_of, whole

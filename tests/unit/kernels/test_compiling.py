@@ -153,9 +153,10 @@ LONG_COMPILATION = """
 import threading, time
 from numba.core.compiler_lock import global_compiler_lock
 import numpy as np
-from dpbb.flowshop.heuristics.chains import load, iterate
-from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.heuristics import Search, improve
+from dpbb.modeling.cpu import model_of
+from dpbb.modeling.greedy import iterate, load
 
 shop = FlowShopInstance("some", np.ones((4, 2), int))
 search = Search(FlowShopProblem(shop), 0)
@@ -168,7 +169,7 @@ while thread.is_alive():
     with global_compiler_lock:
         longest = max(longest, time.monotonic() - begin)
     thread.join(0.01)
-kernel = iterate.compiled_for(None)
+kernel = iterate.compiled_for(model_of(search.problem))
 print(longest, sum(kernel.stats.cache_misses.values()))
 """
 

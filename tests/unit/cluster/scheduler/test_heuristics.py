@@ -7,9 +7,9 @@ import pytest
 from dpbb.cluster.scheduler.forecasts import Estimate
 from dpbb.cluster.scheduler.heuristics import LOOK_S, Part
 from dpbb.flowshop.heuristics.plain import palmer
-from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.heuristics import Search
 from dpbb.options import Tuning
 from dpbb.result import Termination
 from tests.specs import changed

@@ -11,7 +11,7 @@ from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import beam_cpu
 from dpbb.flowshop.heuristics.beam import BACK, Polish
 from dpbb.flowshop.heuristics.beam_cpu import beam
-from dpbb.flowshop.heuristics.search import Search
+from dpbb.heuristics import Search
 from dpbb.problem import Incumbent
 from tests import oracle
 from tests.parity.subject import shop_of

@@ -131,11 +131,11 @@ def methods(monkeypatch):
     monkeypatch.setitem(sys.modules, "own", own)
     monkeypatch.setattr(first, "require_gpu", lambda: None)
     monkeypatch.setattr(first, "neh", lambda _search, _start: found(99, "neh"))
-    for name in ("vbih", "beam"):
+    for name in ("ig", "beam"):
         monkeypatch.setitem(HEURISTICS, name, Method(f"own:{name}"))
 
-    def run(vbih=until_over, beam=until_over, **how):
-        own.vbih, own.beam = vbih, beam
+    def run(ig=until_over, beam=until_over, **how):
+        own.ig, own.beam = ig, beam
         told = []
         how = {"device": "gpu", "threads": 9, "time_limit_s": 60, **how}
         search = StartSearch(
@@ -156,8 +156,8 @@ def methods(monkeypatch):
 def test_each_goes_on_from_what_the_others_find_and_all_is_told_in_this_thread(methods):
     """The second waits for the first, the first for the second."""
 
-    def vbih(search, start):
-        search.on_improvement(found(30, "vbih"))
+    def ig(search, start):
+        search.on_improvement(found(30, "ig"))
         while search.latest(start).value > 28:
             pass
         return search.latest(start)
@@ -170,7 +170,7 @@ def test_each_goes_on_from_what_the_others_find_and_all_is_told_in_this_thread(m
             search.on_improvement(found(value, "beam"))
         return found(28, "beam")
 
-    best, told = methods(vbih, beam)
+    best, told = methods(ig, beam)
     assert (best.value, best.source) == (28, "beam")
     assert told == [99, 30, 29, 28]
 
@@ -252,13 +252,13 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
 def test_the_search_is_over_before_the_end(methods, monkeypatch, given, end, seconds):
     left = []
 
-    def vbih(search, start):
+    def ig(search, start):
         left.append(search.deadline - time.monotonic())
         return start
 
     monkeypatch.setattr(first, "default_time_s", lambda _n, _m: 5.0)
     end = None if end is None else time.monotonic() + end
-    methods(vbih, vbih, time_limit_s=given, end=end)
+    methods(ig, ig, time_limit_s=given, end=end)
     assert left == [pytest.approx(seconds, abs=0.2)] * 2
 
 

@@ -16,7 +16,7 @@ from dpbb.flowshop.heuristics.plain import (
     palmer,
     plain_search,
 )
-from dpbb.flowshop.heuristics.search import Search
+from dpbb.heuristics import Search
 from dpbb.problem import StartSearch
 from tests import oracle
 from tests.parity.subject import shop_of

@@ -8,11 +8,11 @@ import pytest
 
 import dpbb
 from dpbb.errors import InstanceError, OptionError
-from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu import tabu
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.heuristics import Search, improve
 
 TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
 
