@@ -7,6 +7,7 @@ import dpbb
 from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
 from tests.models import KINDS, random_models
+from tests.unit.flowshop import test_features
 from tests.unit.flowshop.test_shop import check_engine, each
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
@@ -43,6 +44,15 @@ def test_flow_shops_count_as_on_the_reference(gpu, objective, released, blocking
 @each
 def test_every_flow_shop_counts_as_on_the_reference(gpu, objective, released, blocking):
     check_flow_shops(gpu, objective, released, blocking, seeds=5)
+
+
+@pytest.mark.slow
+@test_features.each
+def test_every_feature_counts_as_on_the_reference(gpu, kind, objective, released):
+    def explored(problem, ub):
+        return on_gpu(gpu, problem, ub)
+
+    test_features.check_engine(kind, objective, released, explored, seeds=2)
 
 
 def check_flow_shops(gpu, objective, released, blocking, seeds):

@@ -11,6 +11,7 @@ from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.problem import kinds_of
 from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
+from tests.unit.flowshop.test_shop import on_cpu
 from tests.unit.modeling.test_cpu import counted
 
 LATEST = [name for name, one in OBJECTIVES.items() if one.latest]
@@ -146,13 +147,14 @@ def test_costs_and_optima_of_many_shops(kind, objective, released):
     check(kind, objective, released, range(2, 60))
 
 
-def check_engine(kind, objective, released, engine, seeds):
+def check_engine(kind, objective, released, explored, seeds):
+    """Compare with the reference, node for node, and with brute force."""
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         problem, how = random_shop(rng, kind, objective, released, (6, 3))
         costs = costs_of(problem, objective, how)
         ub = min(costs.values()) + 1
-        found = counted(problem, engine, ub)
+        found = explored(problem, ub)
         assert found == counted(problem, "reference", ub)
         if kinds_of(problem) is None:
             optima = {(ub - 1, *order) for order, cost in costs.items() if cost < ub}
@@ -167,13 +169,13 @@ def check_engine(kind, objective, released, engine, seeds):
     ],
 )
 def test_the_compiled_search_counts_as_the_reference(kind, objective):
-    check_engine(kind, objective, True, "cpu", 3)
+    check_engine(kind, objective, True, on_cpu, 3)
 
 
 @pytest.mark.slow
 @each
 def test_every_compiled_search_counts_as_the_reference(kind, objective, released):
-    check_engine(kind, objective, released, "cpu", 10)
+    check_engine(kind, objective, released, on_cpu, 10)
 
 
 @each
