@@ -264,7 +264,10 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
 
 def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
-    for value in (start.value, max(search.lower_bound, 0)):  # of any on the way
+    text = text_of(search.problem).for_costs()
+    values = (start.value, max(search.lower_bound, 0))  # and any on the way
+    lanes = {narrowest(text, value, REMOVED)[0]: value for value in values}
+    for value in lanes.values():
         chain = Chain.at(search, replace(start, value=value), 0, np.ones(1, np.int64))
         chain.advance(1)
 

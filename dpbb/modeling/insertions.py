@@ -7,7 +7,8 @@ serial. So every *lane* of a vector is another job, with nodes of its own: nothi
 waits, no lane idles. With one side, or fields that both share, the jobs after each
 place are taken one by one.
 
-Jobs are in *groups* of at most ``LANES``, each with its own lane. A job that is taken
+Jobs are in *groups* of at most ``LANES``, each with its own lane: group job mod
+n_groups, lane job // n_groups. A job that is taken
 out stays in the sequence, and its lane does not take it. So all lanes walk along the
 same sequence, and a lane's *slots* are those of the whole one: slot s is before the job
 at position s. Slots i and i + 1 of the job at position i are where it came from.
@@ -51,7 +52,7 @@ class Room(NamedTuple):
     model
         The compiled text.
     joins
-        1: a node's front and another's back are one permutation. 0: they are not.
+        1: a node's front and another's back are one permutation; else 0.
     size, height
         Vectors of a node, 0: it has none; rows of a job's column.
     n_groups, largest
@@ -72,10 +73,8 @@ class Room(NamedTuple):
         Without vectors: nodes of all beginnings and all ends, and one more.
     costs : ndarray, shape ((n_jobs + 1) * LANES,)
         By slot.
-    group_of, lane_of : ndarray of int64, shape (n_jobs,)
     place_of : ndarray of int64, shape (n_jobs,)
         Position of a job of the sequence.
-    job_of : ndarray of int64, shape (n_groups * LANES,)
     order : ndarray of int64, shape (n_groups,)
         Groups in the order in which they are tried.
     rest : ndarray of int64, shape (n_jobs + 1,)
@@ -96,10 +95,7 @@ class Room(NamedTuple):
     front: Lanes
     nodes: Lanes
     costs: Lanes
-    group_of: Ints
-    lane_of: Ints
     place_of: Ints
-    job_of: Ints
     order: Ints
     rest: Ints
 
@@ -111,12 +107,9 @@ class Room(NamedTuple):
         tables = cpu.LaneTables.of(problem)
         size, height = tables.size, tables.columns.shape[2]
         n_groups = -(-n_jobs // LANES) if size else n_jobs
-        jobs = np.arange(n_jobs)
-        group_of, lane_of = jobs % n_groups, jobs // n_groups
+        lanes_of, groups_of = np.divmod(np.arange(n_jobs), n_groups)
         own = np.zeros((n_groups, height, LANES), np.int64)
-        own[group_of, :, lane_of] = tables.columns[0]
-        job_of = np.zeros((n_groups, LANES), np.int64)
-        job_of[group_of, lane_of] = jobs
+        own[groups_of, :, lanes_of] = tables.columns[0]
 
         def lanes(values: NDArray[np.integer[Any]]) -> Lanes:
             memory = aligned_zeros(values.size, dtype)
@@ -128,7 +121,7 @@ class Room(NamedTuple):
 
         return cls(
             model,
-            joins=int(len(problem.sides) > 1 and not problem.shared),
+            joins=int(joined(problem)),
             size=size,
             height=height,
             n_groups=n_groups,
@@ -141,10 +134,7 @@ class Room(NamedTuple):
             front=room(2 * size * LANES),
             nodes=room(0 if size else (2 * n_jobs + 3) * model.node_lanes),
             costs=room((n_jobs + 1) * LANES),
-            group_of=group_of,
-            lane_of=lane_of,
             place_of=np.zeros(n_jobs, np.int64),
-            job_of=job_of.ravel(),
             order=np.arange(n_groups),
             rest=np.zeros(n_jobs + 1, np.int64),
         )
@@ -164,15 +154,24 @@ def narrowest(
 
     Notes
     -----
-    In a shop a job taken out makes a sequence no longer, one put in at most by its
-    total time: ``n_out`` jobs, and one more where it is tried. What other costs do,
-    whoever evaluates what is found will see.
+    Where two sides join, a job taken out makes a sequence no longer, one put in at most
+    by its total time: ``n_out`` jobs, and one more where it is tried. Other costs fit
+    as those of all permutations do.
     """
-    longest = int(np.abs(cpu.LaneTables.of(problem).columns).sum(axis=2).max(initial=0))
-    limit = int(np.iinfo(np.int16).max) - (n_out + 1) * longest
-    if value <= limit and cpu.narrowest_dtype(problem, value + 1) is np.int16:
-        return np.int16, limit
+    columns = cpu.LaneTables.of(problem).columns
+    limit = np.iinfo(np.int16).max - (n_out + 1) * np.abs(columns).sum(axis=2).max()
+    joins = columns.size > 0 and joined(problem)
+    dtype = cpu.narrowest_dtype(problem, value + 1 if joins else problem.trivial_ub)
+    if not joins:
+        return dtype, int(np.iinfo(dtype).max)
+    if value <= limit and dtype is np.int16:
+        return np.int16, int(limit)
     return np.int32, int(np.iinfo(np.int32).max)
+
+
+def joined(problem: Model) -> bool:
+    """Whether a node's front and another's back are one permutation."""
+    return len(problem.sides) > 1 and not problem.shared
 
 
 @helper
@@ -192,30 +191,22 @@ def evaluate(room: Room, sequence: Ints, length: int, group: int) -> None:
         for s in range(length - 1, -1, -1):
             at = s * size
             take(room, room.tails, at + size, at, sequence[s], group, int64(1))
+    model, front, mine = room.model, room.front, group * room.height * LANES
     for s in range(length + 1):
-        mine = group * room.height * LANES
         models.take_each(
-            room.model,
-            room.front,
-            int64(0),
-            room.front,
-            size,
-            room.own,
-            mine,
-            int64(0),
-            like,
+            model, front, int64(0), front, size, room.own, mine, int64(0), like
         )
         behind = s * size
         if not room.joins:
             behind = length * size
             for t in range(s, length):
-                take(room, room.front, size, size, sequence[t], group, int64(0))
+                take(room, front, size, size, sequence[t], group, int64(0))
         found = models.joined_lanes(
-            room.model, room.front, size, room.tails, behind, int64(0), like
+            model, front, size, room.tails, behind, int64(0), like
         )
         store(room.costs, s * LANES, found)
         if s < length:
-            take(room, room.front, int64(0), int64(0), sequence[s], group, int64(0))
+            take(room, front, int64(0), int64(0), sequence[s], group, int64(0))
 
 
 @inlined
@@ -224,7 +215,7 @@ def take(
 ) -> None:
     """Let all lanes of a group but its own take a job."""
     like = zeros(room.own, LANES)
-    lane = int64(room.lane_of[job]) if room.group_of[job] == group else int64(LANES)
+    lane = job // room.n_groups if job % room.n_groups == group else int64(LANES)
     moved = load(room.moved, lane * LANES, like)
     start = 2 * room.height * (side * room.model.n_jobs + job)
     models.take_common(
@@ -323,8 +314,8 @@ def put(
     room: Room, sequence: Ints, length: int, job: int, forbidden: int, rng: Words
 ) -> int:
     """Insert a job at the best slot but one, ties at random; returns the cost."""
-    evaluate(room, sequence, length, int64(room.group_of[job]))
-    lane = int64(room.lane_of[job])
+    evaluate(room, sequence, length, job % room.n_groups)
+    lane = job // room.n_groups
     if forbidden >= 0:
         room.costs[forbidden * LANES + lane] = room.largest
     value = least_cost(room, length, bit(lane))
@@ -355,9 +346,9 @@ def local_search(
         used = np.uint64(0)
         for s in range(length):
             job = sequence[s]
-            if room.group_of[job] == group:
+            if job % room.n_groups == group:
                 room.place_of[job] = s
-                used |= bit(room.lane_of[job])
+                used |= bit(job // room.n_groups)
         vain += 1
         if used == np.uint64(0):
             continue
@@ -366,7 +357,7 @@ def local_search(
         while bits != np.uint64(0):
             lane = ctz(bits)
             bits &= bits - np.uint64(1)
-            at = room.place_of[room.job_of[group * LANES + lane]] * LANES + lane
+            at = room.place_of[lane * room.n_groups + group] * LANES + lane
             value = int64(room.costs[at])  # as it is
             room.costs[at] = room.costs[at + LANES] = largest
         least = least_cost(room, length, used)
@@ -378,7 +369,7 @@ def local_search(
         if slot < 0:
             continue
         value = least
-        old = room.place_of[room.job_of[group * LANES + lane]]
+        old = room.place_of[lane * room.n_groups + group]
         job = remove(sequence, length, old)
         insert(sequence, length - 1, slot - int64(slot > old), job)
     return value

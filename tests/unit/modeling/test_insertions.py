@@ -11,7 +11,7 @@ from dpbb.modeling import insertions
 from dpbb.modeling.insertions import Room, narrowest
 from dpbb.modeling.node_lanes import LANES
 from tests import oracle
-from tests.models import random_models
+from tests.models import TotalCompletion, random_models
 from tests.parity.subject import shop_of
 
 
@@ -19,7 +19,7 @@ from tests.parity.subject import shop_of
 def _evaluate(room_in, lane, sequence, length, job, rng):
     """Costs of all slots for a job, and one of its best slots."""
     room = pointers(room_in, lane)
-    group, own = int64(room.group_of[job]), int64(room.lane_of[job])
+    own, group = int64(job // room.n_groups), int64(job % room.n_groups)
     insertions.evaluate(room, pointer_of(sequence), int64(length), group)
     costs = np.empty(length + 1, np.int64)
     for s in range(length + 1):
@@ -138,6 +138,13 @@ def test_the_narrowest_type_never_overflows():
     shop = shop_of(tiny, "lb1").as_text
     assert narrowest(shop, 32767 - 36, 3) == (np.int16, 32767 - 36)
     assert narrowest(shop, 32767 - 35, 3) == (np.int32, 2**31 - 1)
+
+
+def test_a_sum_needs_room_for_all_permutations(monkeypatch):
+    """A job put in delays all that follow."""
+    problem = TotalCompletion(np.full((30, 2), 50))
+    monkeypatch.setattr(problem, "largest", lambda ub: ub)
+    assert narrowest(problem, 25_000, 2) == (np.int32, 2**31 - 1)
 
 
 def test_the_longest_times_of_all_are_searched_without_overflow():
