@@ -75,6 +75,20 @@ def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
     assert "first job (frame)" in (tmp_path / "a.svg").read_text()
 
 
+def test_evaluate_knows_set_ups_buffers_lags_and_ovens(dpbb, shop, tmp_path):
+    setups, lags = tmp_path / "setups.csv", tmp_path / "lags.csv"
+    setups.write_text("from,door,frame,panel\ndoor,0,9,9\nframe,9,0,9\npanel,9,9,0\n")
+    lags.write_text("job,cut\ndoor,3\nframe,0\npanel,0\n")
+    for flags, options in (
+        (("--setups", setups), {"setups": setups}),
+        (("--lags", lags, "--unlimited", "weld"), {"lags": lags, "unlimited": [1]}),
+        (("--buffers", "0"), {"blocking": True}),
+    ):
+        ran = dpbb("evaluate", shop, "frame,door,panel", *flags, "--json")
+        expected = package.FlowShop(shop, **options).evaluate([1, 0, 2])
+        assert json.loads(ran.out)["makespan"] == expected
+
+
 def test_evaluate_takes_files_and_jobs_that_count_from_1(dpbb, shop, tmp_path):
     order = tmp_path / "order.txt"
     order.write_text("2 1 3\n")
