@@ -2,53 +2,26 @@
 
 import asyncio
 import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
-from distributed import core, get_worker
+from distributed import core
 from distributed.protocol import dumps, loads, to_serialize
 from distributed.protocol.serialize import Serialized
 from distributed.utils import warn_on_duration
 
 from dpbb.cluster import internals
 from dpbb.cluster.local.process import ignore_dasks_warnings
-from tests.cluster.support import in_process_cluster, wait_until
+from tests.cluster.support import in_process_cluster
 
 pytestmark = pytest.mark.cluster
-
-started, go_on, seen = threading.Event(), threading.Event(), []
-
-
-def busy(_):
-    worker = get_worker()
-    key = worker.get_current_task()
-    seen.append(internals.is_cancelled(worker, key))
-    started.set()
-    assert go_on.wait(30)
-    while not internals.is_cancelled(worker, key):
-        time.sleep(0.01)
-    seen.append(True)
 
 
 @pytest.fixture(scope="module")
 def both():
     with in_process_cluster() as (cluster, client):
         yield cluster, client
-
-
-def test_keys_and_cancelled_tasks_are_seen(both):
-    cluster, client = both
-    (worker,) = cluster.workers.values()
-    future = client.submit(busy, 1, key="dpbb-busy", pure=False)
-    assert started.wait(30)
-    assert internals.keys_of(cluster.scheduler, worker.address) == ["dpbb-busy"]
-    assert internals.keys_of(cluster.scheduler, "tcp://127.0.0.1:1") == []
-    future.cancel()
-    go_on.set()
-    wait_until(lambda: len(seen) == 2)
-    assert seen == [False, True]
 
 
 def test_what_a_scheduler_keeps_opaque_is_opened():

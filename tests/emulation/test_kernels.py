@@ -96,8 +96,10 @@ def test_the_root_begins_where_given_jobs_end(gpu, longest):
         assert tuple(found.permutation.tolist()) in orders
 
 
-@pytest.mark.parametrize("longest", [2500, 2 * NARROW_LIMIT])
-@pytest.mark.parametrize("branching_ub", [50_000, 2**31 + 5, 2**33])
+@pytest.mark.parametrize(
+    ("longest", "branching_ub"),
+    [(2500, 50_000), (2 * NARROW_LIMIT, 2**31 + 5), (2 * NARROW_LIMIT, 2**33)],
+)
 def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):
     rng = random.Random(longest)
     for _ in range(6):
@@ -127,8 +129,9 @@ def test_paths_of_more_than_256_jobs(gpu, monkeypatch):
         assert closed + rest.leaves == n_leaves(300)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 3), (5, 8, 4), (22, 3, 8)])
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "wide"), [((2, 3, 3), True), ((5, 8, 4), False), ((22, 3, 8), False)]
+)
 def test_of_equal_jobs_the_first_alone_is_branched_on(gpu, shape, wide):
     """Up to 66 jobs: sets of three words."""
     kinds, copies, n_machines = shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpbb.coordination import from_below
-from dpbb.coordination.from_below import FACTOR, FEW_NODES, Below, Step, next_width
+from dpbb.coordination.from_below import Below, Step
 from dpbb.result import Termination, Totals
 from dpbb.solving.results import result_of, result_without_tree
 from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
@@ -28,16 +28,6 @@ def test_a_step_that_what_is_known_made_smaller_is_halved_from_there():
         101,
         None,
     )  # which is never given up
-
-
-def test_steps_grow_while_trees_are_small_then_as_trees_grow():
-    assert next_width(4, 1, FEW_NODES) == 8
-    assert next_width(4, 10**6, 10**6) == 8
-    assert next_width(10, 10**6, 8 * 10**6) == 10
-    assert next_width(10, 10**6, 64 * 10**6) == 5
-    assert next_width(2, 10**3, 10**9) == 1
-    grown = 10**6 * FACTOR ** (next_width(6, 10**6, 3 * 10**6) / 6 * 0.5283)
-    assert grown <= 10**6 * FACTOR * 1.01
 
 
 def test_a_tree_is_given_up_when_it_is_much_larger_than_the_last(monkeypatch):

@@ -5,7 +5,6 @@ from threading import Event
 
 import pytest
 
-from dpbb.errors import ClusterError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
 from dpbb.progress import Progress
@@ -37,21 +36,6 @@ def reached(monkeypatch):
 
     monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
     return reached
-
-
-@pytest.mark.parametrize("opened", [False, True])
-def test_no_cluster_is_started_where_no_time_is_left_for_one(reached, opened):
-    """But a run that goes on, or is not waited for, is opened whatever its limit."""
-    cluster = Cluster(replace(call_of(time_limit_s=0.1), detached=opened))
-    with cluster.entered():
-        cluster.answered.set()
-        if opened:
-            assert cluster._starting.result(60) == "a client"
-        else:
-            assert not cluster._starting.done()
-    if not opened:
-        with pytest.raises(ClusterError, match="expected time for a cluster"):
-            cluster._starting.result(60)
 
 
 @pytest.mark.parametrize(

@@ -5,48 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbb.engines.gpu.memory import CLAIM, PageBudget, allocate
+from dpbb.engines.gpu.memory import allocate
 from dpbb.errors import EngineUnavailable
 
 GIB = 2**30
-NEED = 1000 + CLAIM
-
-
-def budget(n_pages):
-    return PageBudget(n_pages, 1000)
-
-
-def test_all_explorers_begin_and_leave_a_quarter():
-    assert (budget(40_000).limit, budget(40_000).spare) == (None, 10_000)
-
-
-def test_one_explorer_can_always_go_on():
-    assert budget(2000).spare == NEED
-
-
-def test_stages_end_where_the_free_pages_are_enough_for_the_worst_case():
-    pages = budget(400_000)
-    explorers, free = 2048, 400_000
-    stages = []
-    while True:
-        free = pages.spare  # all but those are used up
-        pages.used_up(explorers, free)
-        stages.append((pages.limit, pages.spare))
-        if pages.spare == 0:
-            break
-        assert pages.spare < free
-        explorers = pages.limit
-    assert stages == [(512, 50_000), (128, 25_000), (32, 12_500), (11, 0)]
-    assert pages.limit * NEED <= free
-
-
-def test_roots_are_loaded_beside_the_spare_pages():
-    pages = budget(40_000)
-    assert pages.loadable(40_000, explores=False) == 30_000
-    assert pages.loadable(35_000, explores=True) == 25_000
-    pages.used_up(64, 9_900)
-    assert pages.loadable(39_000, explores=True) == 0
-    assert pages.loadable(40_000, explores=False) == 30_000
 
 
 def test_a_refusal_says_what_is_free_and_who_holds_the_rest(monkeypatch):
