@@ -43,7 +43,7 @@ class MatchingFlowShop(FlowShop):
         self.tight_depths = (1, max(1, 2 * n_jobs // 5))
         both = np.concatenate([times[:-1], times[1:]], axis=1)
         order = np.argsort(-both, axis=1, kind="stable")
-        self.longest = order % n_jobs  # each job twice, by its times on both machines
+        self.by_length = order % n_jobs  # each job twice, by its times on both machines
         self.lengths = np.take_along_axis(both, order, axis=1)
         self.on_first = 1 - order // n_jobs  # 1: time on the first one, 0: on the other
         heads, tails = self.root()["ends"], self.mirrored().root()["ends"][::-1]
@@ -64,7 +64,7 @@ class MatchingFlowShop(FlowShop):
                 step = 1 if back >= front else -1
                 total = node.ends[k] + node.other.ends[self.n_machines - 2 - k]
                 ahead = 0  # so much longer is the list of times on k
-                for rank, job in enumerate(self.longest[k]):
+                for rank, job in enumerate(self.by_length[k]):
                     if job in node.left:
                         time = self.lengths[k][rank]
                         if time < high:

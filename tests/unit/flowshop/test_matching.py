@@ -53,6 +53,7 @@ def test_it_is_read_and_written():
     problem = read_problem("ta002", blocking=True)
     tight = decoded(encoded(problem.with_bound("matching")))
     assert (tight.bound, tight.with_bound("model").bound) == ("matching", "model")
+    assert tight.largest(50) == tight.with_bound("model").largest(50)
     assert tight.with_names(problem.names).bound == "matching"
     with pytest.raises(dpbb.OptionError, match="expected model or matching, got 'lb2'"):
         problem.with_bound("lb2")
