@@ -48,8 +48,10 @@ class LinearOrdering(dpbb.Model):
         return {"loss": np.minimum(self.worth, self.worth.T).sum() // 2}
 
     def take(self, node, job):
+        loss = 0
         for other in node.left:
-            node.loss += self.excess[job][other]
+            loss += self.excess[job][other]
+        node.loss += loss
 
     def node_bound(self, node):
         return node.loss

@@ -398,9 +398,10 @@ class FlowShop(Model):
         if self.ordered or self.matched:
             for k in range(self.n_stages):
                 if self.ordered:
-                    node.smith[k] -= self.pair(job, job, k)
+                    gone = self.pair(job, job, k)
                     for other in node.left:
-                        node.smith[k] -= self.pair(job, other, k)
+                        gone += self.pair(job, other, k)
+                    node.smith[k] -= gone
                 if self.matched:
                     for i in range(self.n_jobs - 1):
                         node.short[k * self.n_jobs + i] = self.without(

@@ -17,6 +17,8 @@ import threading
 from importlib import import_module
 from typing import Any
 
+from llvmlite.binding import set_option
+
 from dpbb.own_process import command_of
 
 IDLE_S = 10.0
@@ -102,6 +104,8 @@ def _end_all() -> None:
 
 def main() -> None:
     """Compile what is asked for, until the input ends."""
+    # loops over sizes have few turns: LLVM would write each of them eight times over
+    set_option(__name__, "-unroll-runtime=false")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing that is printed is an answer
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -80,6 +80,26 @@ def pointer_to(source: Any, index: Any) -> Any:
 
 
 @intrinsic
+def load_word(source: Any, start: Any) -> Any:
+    """Read the 64 bits that begin at source[start], whatever the type of an element."""
+
+    def emit(_: Any, builder: Any, pointer: Any, at: Any) -> Any:
+        return builder.load(element_address(builder, pointer, at, _I64), align=2)
+
+    return types.uint64(source, types.intp), emit
+
+
+@intrinsic
+def store_word(target: Any, start: Any, word: Any) -> Any:
+    """Write the 64 bits that begin at target[start], whatever an element's type."""
+
+    def emit(_: Any, builder: Any, pointer: Any, at: Any, bits: Any) -> None:
+        builder.store(bits, element_address(builder, pointer, at, _I64), align=2)
+
+    return types.void(target, types.intp, types.uint64), emit
+
+
+@intrinsic
 def popcount(bits: Any) -> Any:
     """Count the set bits of a uint64, as int64."""
     return types.int64(types.uint64), lambda _, builder, x: builder.ctpop(x)

@@ -112,6 +112,13 @@ def suffix(llvm_type: ir.VectorType) -> str:
     return f"v{llvm_type.count}i{llvm_type.element.width}"
 
 
+@intrinsic
+def lanes_of(a: Any) -> Any:
+    """Return the number of lanes."""
+    expect_vector(a, "operand")
+    return types.int64(a), lambda *_: ir.Constant(_I64, a.lanes)
+
+
 # -- making vectors, memory ----------------------------------------------------
 
 

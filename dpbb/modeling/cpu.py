@@ -5,8 +5,9 @@ at a time, those of both sides in the two lanes of a pair. What it computes of t
 alone is computed once a node, into the scratch. Where it cannot be written so, or is
 not there, children are bounded one after the other.
 
-A node is its fields in pairs of lanes, what the front sees and what the back sees, then
-a bit for each job that is left, 16 of them in a lane. The written module is kept, see
+A node is its fields in pairs of lanes, what the front sees and what the back sees, and
+a bit for each job that is left, words of 64. Sizes of the instance are values
+of the model: one compiled code serves all. The written module is kept, see
 ``dpbb.modeling.generated``.
 """
 
@@ -22,14 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import extending
 from numpy.typing import DTypeLike, NDArray
 
-from dpbb.kernels.compiling import INLINED, inlined, int64
+from dpbb.kernels.compiling import inlined, int64
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4
 from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
-from dpbb.kernels.scalar import pointer_to, popcount
-from dpbb.kernels.simd import Vector, copy_transposed, load, store, zeros
+from dpbb.kernels.scalar import load_word, pointer_to, popcount, store_word
+from dpbb.kernels.simd import copy_transposed, load, store, zeros
 from dpbb.modeling import generated
 from dpbb.modeling.lanes import (
     LaneWriter,
@@ -46,42 +46,36 @@ from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import FUNCTIONS, ModelError
 from dpbb.modeling.writer import Unsuited
 
-BITS = 16
-"""Jobs of a lane of a node's set."""
+WORD = 4
+"""Lanes of a word of a node's set: 64 jobs, a bit for each."""
 
 # -- what generated modules call -------------------------------------------------------
 
 
 @inlined
-def left_word(nodes: Lanes, start: int, word: int) -> np.uint64:
-    """64 jobs of a set that begins at a lane, a bit for each that is left."""
-    bits = np.uint64(0)
-    for part in range(4):
-        some = np.uint64(int64(nodes[start + 4 * word + part]) & 0xFFFF)
-        bits |= some << np.uint64(BITS * part)
-    return bits
-
-
-@inlined
 def is_left(nodes: Lanes, start: int, job: int) -> bool:
     """Whether a job is in the set that begins at a lane."""
-    return (int64(nodes[start + (job >> 4)]) >> (job & 15)) & 1 != 0
+    word = load_word(nodes, start + (job >> 6) * WORD)
+    return (word >> np.uint64(job & 63)) & np.uint64(1) != np.uint64(0)
 
 
 @inlined
 def count_left(nodes: Lanes, start: int, n_jobs: int) -> int:
     """Size of the set that begins at a lane."""
     count = int64(0)
-    for word in range((n_jobs + 63) >> 6):
-        count += popcount(left_word(nodes, start, word))
+    for job in range(0, n_jobs, 64):
+        count += popcount(load_word(nodes, start + (job >> 6) * WORD))
     return count
 
 
 @inlined
 def drop(nodes: Lanes, start: int, job: int) -> None:
-    """Take a job out of the set that begins at a lane."""
-    at = start + (job >> 4)
-    nodes[at] = int64(nodes[at]) & ~(int64(1) << (job & 15))
+    """Take a job out of the set that begins at a lane.
+
+    A word is written as it is read soon: a processor waits for parts of one.
+    """
+    at = start + (job >> 6) * WORD
+    store_word(nodes, at, load_word(nodes, at) & ~(np.uint64(1) << np.uint64(job & 63)))
 
 
 @inlined
@@ -132,20 +126,6 @@ def gather_rows(
             )
 
 
-def lanes_of(like: Vector) -> int:
-    """Return the number of lanes of a vector."""
-    return int(like.lanes)
-
-
-def _lanes_of(like: Any) -> Any:
-    count = like.lanes
-    return lambda like: count
-
-
-_overload: Any = extending.overload
-_overload(lanes_of, jit_options=INLINED, strict=False)(_lanes_of)
-
-
 # -- writing ---------------------------------------------------------------------------
 
 
@@ -153,8 +133,9 @@ _overload(lanes_of, jit_options=INLINED, strict=False)(_lanes_of)
 class Layout:
     """Where the fields of a node lie, in lanes.
 
-    Each has whole vectors to itself: sums end with theirs, the others begin there, so
-    that what the other side has there is a vector in reverse.
+    Numbers come first, and the set of jobs behind them, at the same places whatever the
+    size. Each of the others has whole vectors to itself: sums end with theirs, the
+    others begin there, so that what the other side has there is a vector in reverse.
     """
 
     places: dict[str, int]
@@ -164,19 +145,21 @@ class Layout:
 
     @classmethod
     def of(cls, shape: Shape, *, has_left: bool) -> Layout:
-        """Place sums, then other fields, then the set of jobs if there is one."""
-        places, at = {}, 0
-        sums = [field for field in shape.fields if field.kind == "sum"]
-        for field in sums:
-            at += rounded(2 * field.size)
-            places[field.name] = at - 2 * field.size
+        """Place numbers, the set of jobs if there is one, sums, then other fields."""
+        numbers = [field.name for field in shape.fields if field.length is None]
+        places = {name: 2 * place for place, name in enumerate(numbers)}
+        left = 2 * len(numbers)
+        at = rounded(left + has_left * WORD * -(-shape.n_jobs // 64))
+        for field in shape.fields:
+            if field.length is not None and field.kind == "sum":
+                at += rounded(2 * field.length)
+                places[field.name] = at - 2 * field.length
         at = at or PAIR_LANES
         for field in shape.fields:
-            if field.kind != "sum":
+            if field.length is not None and field.kind != "sum":
                 places[field.name] = at
-                at += rounded(2 * field.size + 2)  # a loop may look one ahead
-        words = has_left * -(-shape.n_jobs // 64)
-        return cls(places, at, has_left, rounded(at + 4 * words))
+                at += rounded(2 * field.length + 2)  # a loop may look one ahead
+        return cls(places, left, has_left, at)
 
 
 @lru_cache(maxsize=1)
@@ -196,7 +179,7 @@ class Form:
     fields
         Of the tuple, besides those that every model has: see ``tables_of``.
     sizes
-        Lengths, places and plain numbers: values of fields, or part of the code.
+        Lengths, places and plain numbers, which are values of fields.
     name
         Of the class. Numba names compiled functions by the names of types, and takes
         functions of one name for one: no two models may have the same.
@@ -259,17 +242,20 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
         "bounds": "\n".join(bounds),
         "joining": "\n".join(_joining(shape, layout)),
         "nodes": nodes.source,
+        "words": _WORDS if has_left else "",
         "tight": _TIGHT if "tight_bound" in functions else "",
     }
+    fixed = {"left": layout.left}
+    for field in shape.fields:
+        if field.length is None:
+            fixed |= {f"at_{field.name}": layout.places[field.name]}
+            fixed |= {f"count_{field.name}": 1}
+    for name, size in fixed.items():
+        for part, text in parts.items():
+            parts[part] = re.sub(rf"\b(model|self)\.{name}\b", f"{size}", text)
     # calls hand on all fields: there are those that are read
     used = set(re.findall(r"(?:model|self)\.(\w+)", "".join(parts.values())))
-    used -= {"n_jobs", "node_lanes", "scratch_lanes", "largest"}
-    sizes = _sizes(shape, layout, rows, nodes)
-    if not shape.any_size:
-        for name in used & sizes.keys():
-            for part, text in parts.items():
-                parts[part] = re.sub(rf"(model|self)\.{name}\b", f"{sizes[name]}", text)
-        used -= sizes.keys()
+    used -= {"n_jobs", "node_lanes", "scratch_lanes", "largest", "root"}
     fields = sorted(used)
     source = _MODULE.format(
         what=_digest(),
@@ -282,7 +268,7 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
         blocks=rows.blocks,
         height=rows.height,
         fields=tuple(fields),
-        sizes=sizes,
+        sizes=_sizes(shape, layout, rows, nodes),
         scratch=rows.scratch,
         source=source.replace("class Model(", f"class {name}("),
         name=name,
@@ -295,7 +281,7 @@ def _sizes(
     shape: Shape, layout: Layout, rows: Rows, nodes: NodeLanes
 ) -> dict[str, int]:
     """Numbers that functions read as fields of the tuple."""
-    found = {"left": layout.left}
+    found: dict[str, int] = {}
     for name, lengths in shape.tables.items():
         found |= {f"n_{name}_{axis}": length for axis, length in enumerate(lengths)}
     found |= {f"i_{name}": number for name, number in shape.numbers.items()}
@@ -351,22 +337,30 @@ def _growing(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
     except (Unsuited, ModelError):
         writer = None
     turn = None if writer is None else _whole_turn(shape, rows, writer)
-    if turn is None and writer and max((n for *_, n in writer.loops), default=0) < 8:
-        writer = None  # a short loop is faster one by one
+    is_short = writer and max((n for *_, n in writer.loops), default=0) < GROUP_JOBS
+    if turn is None and writer and is_short and not writer.adds_up:
+        writer = None  # one by one is faster
     lines = []
+    if layout.left or layout.has_left:
+        words = " + ((self.n_jobs + 63) >> 6 << 2)" if layout.has_left else ""
+        lines.append(f"copy_lanes(nodes, at, children, to, {layout.left}{words})")
+    others = []
     for field in shape.fields:
-        if field.kind != "sum":
-            if writer is None or field.name not in writer.whole:
-                at = f"at + self.at_{field.name}, children, to + self.at_{field.name}"
-                lines.append(f"copy_lanes(nodes, {at}, 2 * self.count_{field.name})")
-        elif turn is None:
-            at = f"at + self.at_{field.name}, children, to + self.at_{field.name}"
-            size = "1" if field.length is None else f"self.n_{field.table}_1"
-            row = f"self.l_{field.table}, {_row_of(field)}, {size}"
+        at = f"at + self.at_{field.name}, children, to + self.at_{field.name}"
+        if field.kind == "sum" and field.length is None:
+            lines += _number_less(field, "children[to")
+        elif field.kind == "sum" and turn is None:
+            row = f"self.l_{field.table}, {_row_of(field)}, self.n_{field.table}_1"
             lines.append(f"copy_less(nodes, {at}, {row})")
+        elif field.kind != "sum" and field.length is not None:
+            others += [(field, at)] * (not writer or field.name not in writer.whole)
+    if writer is None and others:  # they follow each other
+        field, at = others[0]
+        lines.append(f"copy_lanes(nodes, {at}, self.node_lanes - self.at_{field.name})")
+    else:
+        for field, at in others:
+            lines.append(f"copy_lanes(nodes, {at}, 2 * self.count_{field.name})")
     if layout.has_left:
-        words = "at + self.left, children, to + self.left, (self.n_jobs + 63) >> 6 << 2"
-        lines.append(f"copy_lanes(nodes, {words})")
         lines.append("drop(children, to + self.left, job)")
     if writer is None:
         lines.append("take(self, children, to, children, to, side, job)")
@@ -375,7 +369,7 @@ def _growing(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
         if turn is not None:
             end = writer.loops[0][0]
             writer.lines[end:end] = [f"        {line}" for line in turn]
-        lines += ["model = self", "like = zeros(nodes, PAIR_LANES)"]
+        lines.append("like = zeros(nodes, PAIR_LANES)")
         lines.append("moved = load_pair(self.sides, 2 * side, like)")
         lines += [line[4:] for line in writer.lines]
         if "last" in layout.places:
@@ -387,8 +381,16 @@ def _growing(shape: Shape, layout: Layout, rows: Rows) -> list[str]:
 
 def _row_of(field: Field) -> str:
     """Write where the entries of the job begin that a sum loses."""
-    row = f"whole_row(self.n_{field.table}_1) * " if field.length is not None else ""
-    return f"2 * {row}job"
+    return f"2 * whole_row(self.n_{field.table}_1) * job"
+
+
+def _number_less(field: Field, node: str) -> list[str]:
+    """Lines by which a sum that is a number loses the job's entry."""
+    return [
+        f"{node} + model.at_{field.name} + {side}] -= "
+        f"model.t_{field.table}[2 * job + {side}]"
+        for side in range(2)
+    ]
 
 
 def _whole_turn(shape: Shape, rows: Rows, take: TakeWriter) -> list[str] | None:
@@ -433,8 +435,10 @@ def _taking(shape: Shape, layout: Layout) -> str:
     both = ["    pass"]
     for field in shape.fields:
         size, place = f"model.count_{field.name}", f"model.at_{field.name}"
-        if field.kind == "sum":
-            size = "1" if field.length is None else f"model.n_{field.table}_1"
+        if field.kind == "sum" and field.length is None:
+            out += [f"    {line}" for line in _number_less(field, "nodes[at")]
+        elif field.kind == "sum":
+            size = f"model.n_{field.table}_1"
             out.append(f"    for lane in range(2 * {size}):")
             row = f"model.t_{field.table}[2 * {size} * job + lane]"
             out.append(
@@ -442,12 +446,15 @@ def _taking(shape: Shape, layout: Layout) -> str:
                 f"int64(nodes[at + {place} + lane]) - {row}"
             )
         elif field.kind == "shared":
-            both.append(f"    for lane in range({size}):")
-            to = f"nodes[at + {place} + 2 * lane"
-            both.append(f"        {to} + 1 - side] = {to} + side]")
+            both.append(f"    for lane in range(0, 2 * {size}, 2):")
+            lane = f"at + {place} + lane"
+            both.append(
+                f"        one = splat(nodes[{lane} + side], zeros(nodes, PAIR))"
+            )
+            both.append(f"        store(nodes, {lane}, one)")
     lines = ["@inlined", "def take_out(model, nodes, at, job):", *out, "", ""]
-    lines += ["@inlined", "def share(model, nodes, at, side):", *both]
-    return "\n".join(lines)
+    lines += ["@inlined", "def share(model, nodes, at, side):", *both, ""]
+    return "\n".join([*lines, _GROW])
 
 
 def _joining(shape: Shape, layout: Layout) -> list[str]:
@@ -536,15 +543,14 @@ import numpy as np
 from dpbb.kernels.compiling import inlined, int64
 from dpbb.kernels.pairs import FRONT_BITS, PAIR, PAIR_LANES, TILE_4
 from dpbb.kernels.pointers import Ints, Lanes
-from dpbb.kernels.scalar import ctz
+from dpbb.kernels.scalar import ctz, load_word, store_word
 from dpbb.kernels.simd import (
-    blend, equal, first_pair, last_pair, less, load, load_pair, maximum, minimum,
-    reverse, scan_max_pairs, splat, store, zeros
+    blend, equal, first_pair, lanes_of, last_pair, less, load, load_pair, maximum,
+    minimum, reverse, scan_max_pairs, splat, store, zeros
 )
 from dpbb.modeling import cpu
 from dpbb.modeling.cpu import (
-    copy_lanes, copy_less, count_left, drop, gather_rows, is_left, lanes_of, left_word,
-    whole_row,
+    WORD, copy_lanes, copy_less, count_left, drop, gather_rows, is_left, whole_row
 )
 
 
@@ -571,22 +577,13 @@ class Model(NamedTuple):
     rows: Lanes
 {fields}
 
-    @staticmethod
-    def obstacle(problem):
-        return cpu.obstacle(problem)
-
-    @staticmethod
-    def narrowest_dtype(problem, ub):
-        return cpu.narrowest_dtype(problem, ub)
-
-    @classmethod
-    def of(cls, problem, root_order, dtype):
-        return cpu.tables_of(cls, problem, root_order, dtype)
-
-    def job_table(self, slots):
-        return cpu.job_table(self, slots)
+    obstacle = staticmethod(cpu.obstacle)
+    narrowest_dtype = staticmethod(cpu.narrowest_dtype)
+    of = classmethod(cpu.tables_of)
+    job_table = cpu.job_table
 
     def step(self, nodes, at, children, to, scratch, job, side):
+        model = self
 {growing}
 
     def prepare(self, nodes, at, scratch):
@@ -600,9 +597,7 @@ class Model(NamedTuple):
         gather_rows(self.rows, self.height, jobs, first, groups, columns, start)
 
     def grow(self, nodes, at, job, side):
-        take_out(self, nodes, at, job)
-        take(self, nodes, at, nodes, at, side, job)
-        share(self, nodes, at, side)
+        grow(self, nodes, at, job, side)
 
     def joined(self, nodes, at, behind):
 {joining}
@@ -611,12 +606,22 @@ class Model(NamedTuple):
     def cost(self, jobs, first, scratch):
         for lane in range(self.node_lanes):
             scratch[lane] = self.root[lane]
+{words}
         for position in range(first, first + self.n_jobs):
-            job = int64(jobs[position])
-            take_out(self, scratch, int64(0), job)
-            take(self, scratch, int64(0), scratch, int64(0), int64(0), job)
+            grow(self, scratch, int64(0), int64(jobs[position]), int64(0))
         return int64(node_bound(self, scratch, int64(0), scratch, int64(0), int64(0)))
 {nodes}{tight}'''
+
+_WORDS = """\
+        for word in range(self.left, self.left + ((self.n_jobs + 63) >> 6 << 2), WORD):
+            store_word(scratch, word, load_word(self.root, word))"""
+
+_GROW = """
+@inlined
+def grow(model, nodes, at, job, side):
+    take_out(model, nodes, at, job)
+    take(model, nodes, at, nodes, at, side, job)
+    share(model, nodes, at, side)"""
 
 _TIGHT = """
     def tightens(self, depth):
@@ -629,9 +634,7 @@ _TIGHT = """
         for child in range(count):
             job = int64(jobs[first + kept[child]])
             copy_lanes(nodes, at, work, to, self.node_lanes)
-            take_out(self, work, to, job)
-            take(self, work, to, work, to, side, job)
-            share(self, work, to, side)
+            grow(self, work, to, job, side)
             found = tight_bound(self, work, to, work, to, int64(0), ub)
             work[child] = min(found, int64(self.largest))
 """
@@ -747,12 +750,10 @@ def tables_of(
             values = state.shared if field.kind == "shared" else of[side % len(of)]
             root[place + side : place + 2 * field.size : 2] = values[field.name]
     if form.layout.has_left:
-        bits = np.zeros(-(-n_jobs // 64) * 64, np.int64)
-        bits[:n_jobs] = 1
-        words = (bits.reshape(-1, BITS) << np.arange(BITS)).sum(axis=1)
-        root[form.layout.left : form.layout.left + len(words)] = words.astype(
-            np.uint16
-        ).view(np.int16)
+        for word, first in enumerate(range(0, n_jobs, 64)):
+            bits = np.array([2 ** min(64, n_jobs - first) - 1], np.uint64).view(dtype)
+            place = form.layout.left + WORD * word
+            root[place : place + len(bits)] = bits
     known: dict[str, Any] = {**form.sizes, "sides": np.array([-1, 0, 0, -1], dtype)}
     known["tighten_lanes"] = rounded(n_jobs) + form.layout.lanes
     known["first_tight"], known["last_tight"] = problem.tightened

@@ -32,7 +32,7 @@ from dpbb.modeling.cpu import ordered_tables
 from dpbb.modeling.lanes import flat_index, of_node_alone, without
 from dpbb.modeling.model import Model
 from dpbb.modeling.shape import Field, Shape
-from dpbb.modeling.text import FUNCTIONS, is_last, order_of, parts_of
+from dpbb.modeling.text import FUNCTIONS, is_last, names_in, order_of, parts_of
 from dpbb.modeling.writer import INDEX, VALUE, Writer, nested
 
 MAX_JOBS = 800
@@ -176,13 +176,7 @@ class CudaWriter(Writer):
 
     def _is_known(self, indices: list[ast.expr]) -> bool:
         """Whether the compiler knows a place, as loops over ranges are unrolled."""
-        names = {
-            node.id
-            for index in indices
-            for node in ast.walk(index)
-            if isinstance(node, ast.Name)
-        }
-        return names - {"self"} <= self.ranges.keys() | self.unrolled
+        return names_in(*indices) - {"self"} <= self.ranges.keys() | self.unrolled
 
     def is_left(self, code: str) -> str:
         return f"is_left(node, {code})"
@@ -441,6 +435,8 @@ def header_of(shape: Shape) -> Header:
         written[name] = writer
         if name == "take" and "last" in places:
             writer.put(f"value_at(node, {places['last']})", "value_of(job)")
+        if result:
+            writer.line(f"return {result};")
         kind = {"take": "void", "absent": "Both"}.get(name, "Value")
         node = "State &node" if name == "take" else "const State &node"
         more = ", const Node &all" if name == "child_bound" else ""
@@ -450,14 +446,13 @@ def header_of(shape: Shape) -> Header:
             f"    {node}, const State &rest, const u32 *row{job}{more}) {{",
             *writer.declared(),
             *writer.lines,
-            f"  return {result};" if result else "",
             "}",
             "",
         ]
     hoists = (
         list(written["child_bound"].hoists.values()) if "child_bound" in written else []
     )
-    holds_bound = any("_value(row" in line for line in _lines_of(written["node_bound"]))
+    holds_bound = any("_value(row" in line for line in written["node_bound"].lines)
     tight = None
     if "tight_bound" in shape.text.sources:
         tight = TightWriter(shape, places, rows)
@@ -493,12 +488,6 @@ def header_of(shape: Shape) -> Header:
         once=sum(length for *_, length in hoists),
         tight=None if tight is None else tight.tables,
     )
-
-
-def _lines_of(writer: CudaWriter) -> list[str]:
-    again = CudaWriter(writer.shape, "node_bound", writer.places, writer.rows)
-    result = again.body()
-    return [*again.lines, result or ""]
 
 
 def _once(writer: CudaWriter, hoists: list[Any]) -> list[str]:

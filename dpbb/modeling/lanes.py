@@ -10,7 +10,6 @@ takes a job, in vectors of the turns of a loop, both sides at a time. Each raise
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,17 @@ import numpy as np
 
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES
 from dpbb.modeling.shape import Field, Shape
-from dpbb.modeling.text import body_of, is_last, order_of, parts_of, split
+from dpbb.modeling.text import (
+    body_of,
+    is_last,
+    is_left_set,
+    names_in,
+    order_of,
+    parts_of,
+    replaced,
+    split,
+    target_of,
+)
 from dpbb.modeling.writer import INDEX, VALUE, Unsuited, Writer, nested
 
 
@@ -37,7 +46,7 @@ class ScalarWriter(Writer):
         self.keeps_left = name == "tight_bound" and shape.n_jobs <= 64
         self._count = 0
         if self.keeps_left:
-            self.line("left = left_word(nodes, at + model.left, 0)")
+            self.line("left = load_word(nodes, at + model.left)")
 
     def value(self, code: str) -> str:
         return f"int64({code})"
@@ -96,6 +105,9 @@ class ScalarWriter(Writer):
     def put(self, target: str, code: str) -> None:
         self.line(f"{target} = {code}")
 
+    sets = "nodes, at"
+    """Where the node's set of jobs is read."""
+
     def loop(self, node: ast.For) -> None:
         names, over = parts_of(node)
         name = f"v_{names[-1]}"
@@ -121,13 +133,13 @@ class ScalarWriter(Writer):
             self.block(node.body)
             return
         bits = f"bits_{self._count}"
-        self.line(f"for word_{self._count} in range((model.n_jobs + 63) >> 6):")
+        self.line(f"for first_{self._count} in range(0, model.n_jobs, 64):")
         self.margin += "    "
-        word = f"left_word(nodes, at + model.left, word_{self._count})"
-        self.line(f"{bits} = {word}")
+        word = f"{self.sets} + model.left + (first_{self._count} >> 6) * WORD"
+        self.line(f"{bits} = load_word({word})")
         self.line(f"while {bits} != np.uint64(0):")
         self.margin += "    "
-        self.line(f"{name} = 64 * word_{self._count} + ctz({bits})")
+        self.line(f"{name} = first_{self._count} + ctz({bits})")
         self.line(f"{bits} &= {bits} - np.uint64(1)")
         self.margin = self.margin[:-4]
         self.block(node.body)
@@ -263,11 +275,6 @@ class LaneWriter(ScalarWriter):
         found = of_node_alone(self, node)
         if found is None:
             return None
-        if found[0] is None and (same := self.in_loop(node)):
-            inner, over, last, turn = same
-            end, length = self.index(last), self.constant(last)
-            number = self.rows.hoist(inner, over, length, end)
-            return number, f"{end} - 1" if turn else "0"
         name, length = found
         end = "1" if name is None else self.ends[name]
         number = self.rows.hoist(node, name, length, end)
@@ -308,8 +315,7 @@ def of_node_alone(writer: Writer, node: ast.expr) -> tuple[str | None, int] | No
     has_work = isinstance(node, ast.BinOp | ast.Call | ast.IfExp)
     if not of_node or not (is_other or has_work):
         return None
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names -= {"self", "node", "min", "max", "len"}
+    names = names_in(node) - {"self", "node", "min", "max", "len"}
     if not names <= writer.ranges.keys() or len(names) > 1:
         return None
     name = next(iter(names), None)
@@ -412,8 +418,7 @@ class PairWriter(LaneWriter):
 
     def slope(self, node: ast.expr) -> int:
         """By what an index grows from turn to turn."""
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-        if self.over not in names:
+        if self.over not in names_in(node):
             return 0
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             left, right = self.slope(node.left), self.slope(node.right)
@@ -481,7 +486,7 @@ class TakeWriter(PairWriter):
     what v is above the sum of the entries a so far.
     """
 
-    sums = "children, to"
+    sums = sets = "children, to"
 
     def __init__(self, shape: Shape, rows: Rows) -> None:
         super().__init__(shape, "take", rows)
@@ -489,6 +494,7 @@ class TakeWriter(PairWriter):
         self.whole: dict[str, int] = {}  # how many the loop wrote
         self.loops: list[tuple[int, str, str, int]] = []
         self.changing: set[str] = set()  # by the loop that is written
+        self.adds_up = False  # a turn goes over the jobs left
         self.ends_late = False  # something reads what a chain comes to
         if any(field.kind == "shared" for field in shape.fields):
             raise Unsuited("fields that both sides go on with")
@@ -514,16 +520,11 @@ class TakeWriter(PairWriter):
             raise Unsuited("a field that has changed")
         return super().reach(node)
 
-    def statement(self, node: ast.stmt) -> None:
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(target, ast.Subscript | ast.Attribute):
-            assert isinstance(node, ast.Assign)  # noqa: S101
-            self._change(target, self.as_value(node.value))
-        elif isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name):
-            value = ast.BinOp(node.target, node.op, node.value)
-            self._change(node.target, self.as_value(value))
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            super().assign(target, value)
         else:
-            super().statement(node)
+            self._change(target, self.as_value(value))
 
     def _change(self, target: ast.expr, code: str) -> None:
         """Write a field of the side."""
@@ -550,6 +551,10 @@ class TakeWriter(PairWriter):
 
     def loop(self, node: ast.For) -> None:
         names, over = parts_of(node)
+        if self.over and is_left_set(over):
+            self.adds_up = True
+            ScalarWriter.loop(self, node)
+            return
         if not isinstance(over, ast.Call) or len(over.args) != 1 or self.over:
             raise Unsuited("a loop that is not over range(end), or in another")
         name, end = names[0], self.index(over.args[0])
@@ -581,7 +586,7 @@ class TakeWriter(PairWriter):
         top = body_of(self.source.tree)
         rest = ast.Module(top[top.index(node) + 1 :], [])
         for variable in self._of_turns(node):
-            if _uses(rest, variable):  # its pair of the last turn
+            if variable in names_in(rest):  # its pair of the last turn
                 self.ends_late = True
                 self.line(f"store(scratch, int64(0), v_{variable})")
                 at = f"2 * (({end} - 1) & {GROUP_JOBS - 1})"
@@ -591,16 +596,19 @@ class TakeWriter(PairWriter):
     @staticmethod
     def _of_turns(node: ast.For) -> list[str]:
         """Variables that a loop gives values."""
-        targets = [one.targets[0] for one in node.body if isinstance(one, ast.Assign)]
+        targets = map(target_of, node.body)
         return [target.id for target in targets if isinstance(target, ast.Name)]
 
     def _chains(self, node: ast.For) -> Iterator[tuple[str, Any]]:
         """Variables that one turn of a loop hands on to the next, and how."""
         seen: set[str] = set()
         for one in node.body:
-            if not isinstance(one, ast.Assign):
-                raise Unsuited("a loop of more than assignments")
-            target = one.targets[0]
+            is_sum = isinstance(one, ast.For) and seen >= _sums_of(one)
+            if is_sum or isinstance(one, ast.Pass):
+                continue
+            if not isinstance(one, ast.Assign | ast.AugAssign):
+                raise Unsuited("a loop of more than assignments and sums")
+            target = target_of(one)
             if not isinstance(target, ast.Name):
                 continue
             name = target.id
@@ -608,7 +616,7 @@ class TakeWriter(PairWriter):
                 raise Unsuited("a variable with two values in a turn")
             seen.add(name)
             before = [*node.body[: node.body.index(one)]]
-            uses = [_uses(part, name) for part in [*before, one.value]]
+            uses = [name in names_in(part) for part in [*before, one.value]]
             if not any(uses):
                 continue
             found = _chain(name, one.value)
@@ -631,8 +639,12 @@ class TakeWriter(PairWriter):
         self.line(f"carry_{name} = maximum(last_pair(latest), carry_{name})")
 
 
-def _uses(node: ast.AST, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(node))
+def _sums_of(loop: ast.For) -> set[str]:
+    """Variables that a loop adds to, which does nothing else."""
+    targets = [one.target for one in loop.body if isinstance(one, ast.AugAssign)]
+    if len(targets) < len(loop.body):
+        raise Unsuited("a loop of more than sums")
+    return names_in(*targets)
 
 
 def _chain(name: str, value: ast.expr) -> tuple[ast.expr, ast.expr, bool] | None:
@@ -645,7 +657,7 @@ def _chain(name: str, value: ast.expr) -> tuple[ast.expr, ast.expr, bool] | None
                 base, indices = split(table)
                 is_table = isinstance(base, ast.Attribute) and indices
                 if is_table and ast.unparse(base).startswith("self."):
-                    return None if _uses(other, name) else (table, other, late)
+                    return None if name in names_in(other) else (table, other, late)
     return None
 
 
@@ -657,14 +669,3 @@ def _two(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     elif isinstance(node, ast.Call) and ast.unparse(node.func) == "max":
         parts = node.args
     return [(parts[0], parts[1]), (parts[1], parts[0])] if len(parts) == 2 else []
-
-
-def replaced(node: ast.expr, values: dict[str, ast.expr]) -> ast.expr:
-    """Return an expression with others in the place of names."""
-
-    class Known(ast.NodeTransformer):
-        def visit_Name(self, one: ast.Name) -> ast.expr:
-            return values.get(one.id, one)
-
-    found: ast.expr = Known().visit(copy.deepcopy(node))
-    return found

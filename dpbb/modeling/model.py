@@ -76,9 +76,6 @@ class Model:
     tight_depths
         Least and greatest depth of the children whose bounds ``tight_bound`` tightens,
         from 1 on; None: all.
-    any_size
-        True: on cores one compiled code serves instances of all sizes. Else sizes are
-        part of it, which is faster where loops are short.
     """
 
     name: str
@@ -90,7 +87,6 @@ class Model:
     sums: ClassVar[Mapping[str, str]] = {}
     never_negative = False
     tight_depths: tuple[int, int] | None = None
-    any_size = False
 
     n_jobs: int
     trivial_ub: int
@@ -171,11 +167,15 @@ class Model:
                 f"{type(self).__name__}: expected take and node_bound in a file, "
                 f"got {self.text.missing or ', '.join(self.text.sources) or 'neither'}"
             )
+        for name in ("n_jobs", "trivial_ub"):
+            value = getattr(self, name, None)
+            if not isinstance(value, int | np.integer):
+                self._refuse(name, "a whole number, made in __init__", repr(value)[:60])
         fields = [
-            Field(name, "own", self._length(of)) for name, of in self.state.items()
+            Field(name, kind, self._length(of, name, length))
+            for of, kind in (("state", "own"), ("shared", "shared"))
+            for name, length in getattr(self, of).items()
         ]
-        for name, of in self.shared.items():
-            fields.append(Field(name, "shared", self._length(of)))
         for name, table in self.sums.items():
             if not hasattr(self, table):
                 self._refuse("sums", f"self.{table} to be made in __init__", "none")
@@ -209,7 +209,6 @@ class Model:
             tuple(fields),
             self,
             never_negative=self.never_negative,
-            any_size=self.any_size,
         )
 
     def _refuse(self, name: str, expected: str, got: str) -> NoReturn:
@@ -224,8 +223,14 @@ class Model:
             pass  # of a class that was typed at a prompt, or made otherwise
         raise ModelError(f"{where}: expected {expected}, got {got}")
 
-    def _length(self, of: str | int | None) -> int | None:
-        return int(getattr(self, of)) if isinstance(of, str) else of
+    def _length(self, kind: str, name: str, of: str | int | None) -> int | None:
+        if not isinstance(of, str):
+            return of
+        if not hasattr(self, of):
+            self._refuse(
+                kind, f"the length of {name} as self.{of}", "no such attribute"
+            )
+        return int(getattr(self, of))
 
     @cached_property
     def views(self) -> tuple[SimpleNamespace, ...]:

@@ -10,9 +10,16 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from dpbb.modeling.lanes import LaneWriter, Rows, flat_index, replaced, without
+from dpbb.modeling.lanes import LaneWriter, Rows, flat_index, without
 from dpbb.modeling.shape import Field, Shape
-from dpbb.modeling.text import ModelError, is_last, is_left_set, parts_of, split
+from dpbb.modeling.text import (
+    ModelError,
+    is_last,
+    is_left_set,
+    parts_of,
+    replaced,
+    split,
+)
 from dpbb.modeling.writer import Unsuited
 
 LANES = 32

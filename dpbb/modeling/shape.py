@@ -27,6 +27,7 @@ from dpbb.modeling.text import (
     order_of,
     parts_of,
     split,
+    target_of,
 )
 
 
@@ -93,7 +94,6 @@ class Shape:
     n_jobs: int
     sides: int
     never_negative: bool
-    any_size: bool
     fields: tuple[Field, ...]
     numbers: Mapping[str, int]
     tables: Mapping[str, tuple[int, ...]]
@@ -218,9 +218,9 @@ class _Finder:
                     (self.orders if is_tight else self.both_orders).add(order[0])
         for statement in body_of(source.tree):
             for node in ast.walk(statement):
-                if isinstance(node, ast.Assign | ast.AugAssign):
+                if target := target_of(node):
                     self._at(source, node)
-                    self._change(node)
+                    self._change(target)
                 if id(node) in inner or not isinstance(
                     node, ast.Subscript | ast.Attribute
                 ):
@@ -231,8 +231,7 @@ class _Finder:
     def _at(self, source: Source, node: ast.AST) -> None:
         self._where = f"{source.file}:{getattr(node, 'lineno', source.line)}"
 
-    def _change(self, node: ast.Assign | ast.AugAssign) -> None:
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    def _change(self, target: ast.expr) -> None:
         base, _ = split(target)
         field = self._fields.get(attribute_of(base, "node") or "")
         if field is not None and field.kind == "sum":

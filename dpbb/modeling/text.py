@@ -32,8 +32,6 @@ FUNCTIONS = {
 """Functions of a text and their parameters behind ``self``; the first two it has to
 have."""
 
-NEEDED = ("take", "node_bound")
-
 OPERATORS: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 COMPARISONS: dict[type[ast.AST], str] = {
     ast.Lt: "<",
@@ -128,20 +126,18 @@ class _Inliner(ast.NodeTransformer):
             where = f"{source.file}:{node.lineno}"
             got = ast.unparse(node)
             raise ModelError(f"{where}: expected {name}({', '.join(names)}), got {got}")
-        return _Names(dict(zip(names, node.args, strict=True))).visit(
-            deepcopy(body[0].value)
-        )
+        return replaced(body[0].value, dict(zip(names, node.args, strict=True)))
 
 
-class _Names(ast.NodeTransformer):
-    """Puts expressions in the place of names."""
+def replaced(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+    """Return an expression with others in the place of names."""
 
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self._values = values
+    class Names(ast.NodeTransformer):
+        def visit_Name(self, one: ast.Name) -> ast.expr:
+            return deepcopy(values.get(one.id, one))
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Put the expression of a name there."""
-        return deepcopy(self._values.get(node.id, node))
+    found: ast.expr = Names().visit(deepcopy(node))
+    return found
 
 
 class _Folder(ast.NodeTransformer):
@@ -246,16 +242,15 @@ class Text:
     @property
     def is_whole(self) -> bool:
         """Whether the functions that a text has to have are there."""
-        return all(name in self.sources for name in NEEDED)
+        return {"take", "node_bound"} <= self.sources.keys()
 
     def folded(self, data: Any) -> Text:
         """Return the text without what the plain numbers of an instance rule out."""
-        sources = {
-            name: replace(
-                one, switches=tuple(sorted(_numbers_asked(one.tree, data).items()))
-            )
-            for name, one in self.sources.items()
-        }
+        sources = {}
+        for name, one in self.sources.items():
+            asked = sorted(_numbers_asked(one.tree, data).items())
+            sources[name] = replace(one, switches=tuple(asked))
+            _Checker(name, sources[name]).check()
         return Text(sources)
 
     @cached_property
@@ -296,9 +291,7 @@ def body_of(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def _bare(function: ast.FunctionDef) -> ast.Module:
-    return ast.Module(
-        [ast.Pass() if not (b := body_of(function)) else b[0], *b[1:]], []
-    )
+    return ast.Module(body_of(function) or [ast.Pass()], [])
 
 
 class _Checker(ast.NodeVisitor):
@@ -308,7 +301,8 @@ class _Checker(ast.NodeVisitor):
         self._name = name
         self._source = source
         self._parameters = FUNCTIONS[name]
-        self._names = set(self._parameters) | {
+        self._known = set(self._parameters)
+        self._stored = {
             node.id
             for node in ast.walk(source.tree)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
@@ -351,13 +345,13 @@ class _Checker(ast.NodeVisitor):
         if isinstance(node, ast.Assign):
             if len(node.targets) != 1:
                 self._other(node, "one target of an assignment; write two lines")
-            self._target(node.targets[0])
             self.expression(node.value)
+            self._target(node.targets[0])
         elif isinstance(node, ast.AugAssign):
             if type(node.op) not in OPERATORS:
                 self._other(node, "+=, -= or *=")
+            self.expression(ast.BinOp(node.target, node.op, node.value))
             self._target(node.target)
-            self.expression(node.value)
         elif isinstance(node, ast.For):
             names, over = parts_of(node)
             if node.orelse or not names:
@@ -370,12 +364,20 @@ class _Checker(ast.NodeVisitor):
                 self._order(over)
             else:
                 self._iterable(over)
+            self._known |= set(names)
             for one in node.body:
                 self.statement(one)
         elif isinstance(node, ast.If):
             self.expression(node.test)
-            for one in [*node.body, *node.orelse]:
-                self.statement(one)
+            before, known = self._known, []
+            for branch in (node.body, node.orelse):
+                self._known = set(before)
+                for one in branch:
+                    self.statement(one)
+                known.append(self._known)
+            # a switch may be asked once more where the variable is used
+            is_switch = names_in(node.test) == {"self"}
+            self._known = known[0] | known[1] if is_switch else known[0] & known[1]
         elif isinstance(node, ast.Return):
             self._other(
                 node, "one return, at the end; keep the value in a variable until then"
@@ -394,6 +396,8 @@ class _Checker(ast.NodeVisitor):
             self._other(node, "a variable or a field of the node to assign to")
         if isinstance(node, ast.Name) and node.id in ("self", *self._parameters):
             self._other(node, "a variable of another name")
+        if isinstance(node, ast.Name):
+            self._known.add(node.id)
 
     def _iterable(self, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and is_name(node.func, "range"):
@@ -424,7 +428,9 @@ class _Checker(ast.NodeVisitor):
         elif isinstance(node, ast.Name):
             if node.id in ("self", "node"):
                 self._other(node, f"a field, as in {node.id}.NAME")
-            if node.id not in self._names:
+            if node.id in self._stored - self._known:
+                self._other(node, f"{node.id} to have a value whatever an if says")
+            if node.id not in self._known:
                 known = f"a variable of {self._name} or self.{node.id}"
                 self._other(node, f"{known}, made in __init__")
         elif isinstance(node, ast.BinOp):
@@ -501,11 +507,24 @@ def is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
+def names_in(*nodes: ast.AST) -> set[str]:
+    """Return the names that some nodes have in them."""
+    inner = (one for node in nodes for one in ast.walk(node))
+    return {one.id for one in inner if isinstance(one, ast.Name)}
+
+
 def attribute_of(node: ast.expr, owner: str) -> str | None:
     """Return ``x`` of ``owner.x``, else None."""
     if isinstance(node, ast.Attribute) and is_name(node.value, owner):
         return node.attr
     return None
+
+
+def target_of(node: ast.AST) -> ast.expr | None:
+    """Return what a statement assigns to; None if it assigns nothing."""
+    if isinstance(node, ast.Assign):
+        return node.targets[0]
+    return node.target if isinstance(node, ast.AugAssign) else None
 
 
 def parts_of(node: ast.For) -> tuple[list[str], ast.expr]:

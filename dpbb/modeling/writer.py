@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
+from operator import add, mul, sub
 
 from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import (
@@ -14,10 +14,10 @@ from dpbb.modeling.text import (
     ModelError,
     attribute_of,
     body_of,
-    is_last,
     is_name,
     parts_of,
     split,
+    target_of,
 )
 
 INDEX, VALUE = "index", "value"
@@ -143,17 +143,19 @@ class Writer:
     def _find_kinds(self) -> None:
         function = self.source.tree
         assigned: list[tuple[str, ast.expr]] = []
+        fixed: set[str] = set()  # below an ``if``, which may be on values
         for node in ast.walk(function):
+            target = target_of(node)
             if isinstance(node, ast.For):
                 self.names |= dict.fromkeys(parts_of(node)[0], INDEX)
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                assigned.append((node.targets[0].id, node.value))
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                assigned.append((node.target.id, node.value))
+            elif isinstance(node, ast.If):
+                targets = map(target_of, ast.walk(node))
+                fixed |= {one.id for one in targets if isinstance(one, ast.Name)}
+            elif isinstance(target, ast.Name):
+                assigned.append((target.id, node.value))  # type: ignore[attr-defined]
         for name, expression in assigned:
             self.names[name] = INDEX
             self.assigned.setdefault(name, []).append(expression)
-        fixed = self._in_conditions(function)
         changed = True
         while changed:
             changed = False
@@ -162,22 +164,6 @@ class Writer:
                 if kind == VALUE and self.names[name] == INDEX:
                     self.names[name] = VALUE
                     changed = True
-
-    def _in_conditions(self, function: ast.FunctionDef) -> set[str]:
-        """Names that are assigned to below an ``if`` on values."""
-        found: set[str] = set()
-        for node in ast.walk(function):
-            if isinstance(node, ast.If):
-                for inner in ast.walk(node):
-                    if isinstance(inner, ast.Assign) and isinstance(
-                        inner.targets[0], ast.Name
-                    ):
-                        found.add(inner.targets[0].id)
-                    if isinstance(inner, ast.AugAssign) and isinstance(
-                        inner.target, ast.Name
-                    ):
-                        found.add(inner.target.id)
-        return found
 
     def kind(self, node: ast.expr) -> str:
         """Kind of an expression or a condition."""
@@ -223,14 +209,8 @@ class Writer:
             return int(node.value)  # type: ignore[arg-type]
         if isinstance(node, ast.BinOp):
             left, right = self.constant(node.left), self.constant(node.right)
-            sign = OPERATORS[type(node.op)]
-            return (
-                left + right
-                if sign == "+"
-                else left - right
-                if sign == "-"
-                else left * right
-            )
+            exact = {"+": add, "-": sub, "*": mul}[OPERATORS[type(node.op)]]
+            return int(exact(left, right))
         if name := attribute_of(node, "self"):
             return self.shape.numbers[name]
         if isinstance(node, ast.Name) and len(self.assigned.get(node.id, ())) == 1:
@@ -239,32 +219,6 @@ class Writer:
             f"{self.source.file}:{node.lineno}: expected a range of plain numbers and "
             f"numbers of the model, got {ast.unparse(node)}: go over all, with an if"
         )
-
-    def in_loop(self, node: ast.expr) -> tuple[ast.expr, str, ast.expr, int] | None:
-        """Find a loop over a range whose first or last turn computes an expression.
-
-        Returns
-        -------
-        inner, name, end, turn
-            The expression as it stands in the loop, the loop's variable and end, and
-            which turn.
-        """
-        written = _with_numbers(self, node, {})
-        for loop in ast.walk(self.source.tree):
-            if not isinstance(loop, ast.For):
-                continue
-            (name, *_), over = parts_of(loop)
-            if isinstance(over, ast.Call):
-                last = self.constant(over.args[-1]) - 1
-                for inner in ast.walk(loop):
-                    for turn in (0, last):
-                        if (
-                            isinstance(inner, type(node))
-                            and isinstance(inner, ast.expr)
-                            and _with_numbers(self, inner, {name: turn}) == written
-                        ):
-                            return inner, name, over.args[-1], turn
-        return None
 
     def as_value(self, node: ast.expr) -> str:
         """Write an expression as a value, whatever its kind."""
@@ -385,9 +339,9 @@ class Writer:
     def statement(self, node: ast.stmt) -> None:
         """Write a statement."""
         if isinstance(node, ast.Assign):
-            self._assign(node.targets[0], node.value)
+            self.assign(node.targets[0], node.value)
         elif isinstance(node, ast.AugAssign):
-            self._assign(node.target, ast.BinOp(node.target, node.op, node.value))
+            self.assign(node.target, ast.BinOp(node.target, node.op, node.value))
         elif isinstance(node, ast.For):
             self.loop(node)
         elif isinstance(node, ast.If):
@@ -397,7 +351,8 @@ class Writer:
             else:
                 self.blend(test, node)
 
-    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        """Write an assignment to a variable or a field."""
         if isinstance(target, ast.Name):
             is_value = self.names[target.id] == VALUE
             code = self.as_value(value) if is_value else self.expression(value)
@@ -413,22 +368,3 @@ class Writer:
 def _is_condition(node: ast.expr) -> bool:
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return is_not or isinstance(node, ast.Compare | ast.BoolOp)
-
-
-def _with_numbers(writer: Writer, node: ast.expr, values: Mapping[str, int]) -> str:
-    """Return an expression as text, indices as numbers where they are known."""
-
-    class Known(ast.NodeTransformer):
-        def visit_Name(self, one: ast.Name) -> ast.expr:
-            return ast.Constant(values[one.id]) if one.id in values else one
-
-        def visit_Subscript(self, one: ast.Subscript) -> ast.expr:
-            index: ast.expr = self.visit(one.slice)
-            if not any(
-                isinstance(part, ast.Name) and part.id != "self"
-                for part in ast.walk(index)
-            ) and not is_last(index):
-                index = ast.Constant(writer.constant(index))
-            return ast.Subscript(self.visit(one.value), index, one.ctx)
-
-    return ast.unparse(Known().visit(copy.deepcopy(node)))

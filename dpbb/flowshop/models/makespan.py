@@ -36,7 +36,6 @@ class Makespan(Model):
     state: ClassVar = {"front": "n_machines"}  # end of the last job
     sums: ClassVar = {"remain": "times"}
     never_negative = True
-    any_size = True
 
     def __init__(
         self,
@@ -78,11 +77,12 @@ class Makespan(Model):
     def child_bound(self, node: Any, job: int) -> int:
         """``node_bound`` of a child in one pass."""
         begin = node.front[0]
-        bound = begin + (node.remain[0] + node.other.front[self.n_machines - 1])
-        for k in range(1, self.n_machines):
-            begin = max(begin + self.times[job][k - 1], node.front[k])
+        bound = 0
+        for k in range(self.n_machines):
+            begin = max(begin, node.front[k])
             after = node.remain[k] + node.other.front[self.n_machines - 1 - k]
             bound = max(bound, begin + after)
+            begin += self.times[job][k]
         return bound
 
     def largest(self, ub: int) -> int:

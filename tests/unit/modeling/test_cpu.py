@@ -13,7 +13,7 @@ from dpbb.modeling import cpu
 from dpbb.options import SolveOptions
 from dpbb.tree import WorkUnit
 from dpbb.tree.branching import tree_of
-from tests.models import KINDS, TotalCompletion, random_models
+from tests.models import KINDS, LinearOrdering, TotalCompletion, random_models
 from tests.unit.modeling.test_model import best_cost
 
 IN_LANES = {
@@ -65,6 +65,14 @@ def test_counts_are_those_of_the_reference(kind):
         assert alone == together
 
 
+def test_sets_of_jobs_have_several_words():
+    worth = np.triu(np.random.default_rng(6).integers(1, 9, (70, 70)), 1)
+    problem = LinearOrdering(worth)
+    found = counted(problem, "cpu", 1)
+    assert found == counted(problem, "reference", 1)
+    assert found[-1] == {(0, *range(70))}
+
+
 @pytest.mark.slow
 def test_a_tight_bound_prunes():
     models = random_models(np.random.default_rng(5), 7)
@@ -74,17 +82,23 @@ def test_a_tight_bound_prunes():
     assert counted(models["tight"], "cpu", ub)[0] < counted(plain, "cpu", ub)[0]
 
 
-@pytest.mark.parametrize(
-    "n_machines", [pytest.param(one, marks=pytest.mark.slow) for one in (1, 9)] + [17]
-)
+LARGE = [
+    dpbb.FlowShop("ta091", blocking=True),
+    FlowShopProblem(dpbb.read_instance("ta091")).as_text,
+]
+
+
+@pytest.mark.parametrize("n_machines", [1, 2, 9, 17])
 def test_vectors_end_behind_the_last_machine(n_machines):
-    """What is there is nobody's, and sizes have code of their own, or one for all."""
+    """What is there is nobody's, and one compiled code serves all sizes."""
     rng = np.random.default_rng(n_machines)
     for n_jobs in (5, 6):
         times = rng.integers(0, 30, (n_jobs, n_machines))
         shop = dpbb.FlowShopInstance("shop", times)
         problems = [dpbb.FlowShop(shop, blocking=True), FlowShopProblem(shop).as_text]
-        assert cpu.model_of(problems[1]) is cpu.model_of(FlowShopProblem(shop))
+        assert cpu.model_of(problems[1]) is cpu.model_of(LARGE[1])
+        is_short = n_machines < 8  # then machines are passed one by one
+        assert (cpu.model_of(problems[0]) is cpu.model_of(LARGE[0])) != is_short
         for problem in problems:
             ub = best_cost(problem) + 1
             assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)

@@ -28,6 +28,7 @@ OUTSIDE = {
     "self.t = 1": "a variable or a field of the node",
     "job = 1": "a variable of another name",
     "node.t = node.left": "x in node.left",
+    "if job: x = 1\n        node.t = x": "x to have a value whatever an if says, got x",
 }
 
 
@@ -106,6 +107,8 @@ def test_fields_that_are_not_declared_are_refused():
     ("name", "value", "expected"),
     [
         ("sums", {"rest": "none"}, r"self\.none to be made in __init__, got none"),
+        ("state", {"time": "lenght"}, r"time as self\.lenght, got no such attribute"),
+        ("trivial_ub", None, "a whole number, made in __init__, got None"),
         ("sides", ("front", "back"), "a method mirrored beside two sides, got none"),
     ],
 )
