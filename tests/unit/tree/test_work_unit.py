@@ -34,6 +34,15 @@ def test_from_paths_refuses_what_is_no_set_of_disjoint_roots(wrong, message):
         WorkUnit.from_paths(6, wrong)
 
 
+def test_donate_gives_the_shallowest_when_there_are_too_many():
+    unit = unit_of((0,), (1, 0), (1, 1), (2,), (3, 0), (3, 1, 2))
+    kept, given = unit.donate(1)
+    assert paths(given) == [(2,)]
+    assert len(kept) == 5
+    for max_roots in (0, -1):
+        assert unit.donate(max_roots) == (unit, WorkUnit.empty(6))
+
+
 def test_the_deepest_roots_of_the_largest_tree():
     """Largest digits at every level, and all roots after them."""
     n_jobs = 800
