@@ -352,6 +352,21 @@ def test_full_report_makes_good_for_losses(monkeypatch):
 # -- donation -------------------------------------------------------------------
 
 
+def test_donated_unit_inherits_the_lower_bound():
+    problem = tiny(6, slack=3)
+    world = World(spec_of(problem), seats=["a"])
+    root = world.coordinator.lower_bound
+    world.assign()
+    world.start("a")
+    task = world.tasks["a"]
+    while task.slice.least_lb <= root or task.slice.open_roots < 2:
+        task.explore(1)
+    least_lb = task.slice.least_lb
+    world.report("a", donate=True)
+    assert [unit.least_lb for unit in units_of(world).values()] == [least_lb] * 2
+    assert root < world.coordinator.lower_bound <= least_lb
+
+
 def test_donor_that_does_not_answer_is_not_waited_for():
     world = busy_world(["a", "b"])
     fill(world)
