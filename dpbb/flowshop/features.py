@@ -344,7 +344,10 @@ def _machines(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:
     number_of = {str(k): k for k in range(shop.n_machines)}
     number_of |= {name: k for k, name in enumerate(shop.names.machines)}
     where, found = f"{shop.name}, unlimited", set()
-    for one in jobs_in(given) if isinstance(given, str) else given:
+    given = jobs_in(given) if isinstance(given, str) else given
+    if not isinstance(given, Sequence | np.ndarray):
+        refuse(where, "a list of machines", shown(given))
+    for one in given:
         if str(one) not in number_of:
             known = ", ".join(shop.names.machines) or f"0 to {shop.n_machines - 1}"
             refuse(where, f"machines of {known}", shown(one))

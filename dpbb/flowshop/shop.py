@@ -150,15 +150,6 @@ class FlowShop(Model):
         if dates:
             instance = replace(instance, dates={**instance.dates, **dates})
         check_columns(instance, objective, needed=kind.columns, also=("release",))
-        features = {
-            "blocking": blocking,
-            "buffers": buffers is not None,
-            "setups": setups is not None,
-            "lags": lags is not None,
-            "unlimited": len(unlimited) > 0,
-        }
-        there = [name for name, one in features.items() if one]
-        check_together(instance.name, objective, kind.latest, there)
         self.features = Features.of(
             instance,
             blocking=blocking,
@@ -168,6 +159,8 @@ class FlowShop(Model):
             lags=lags,
             unlimited=unlimited,
         )
+        there = [one for one in FEATURES if one in self.features.said()]
+        check_together(instance.name, objective, kind.latest, there)
         self.instance, self.said, self.objective = instance, objective, kind.words
         self.n_jobs, self.n_machines = n_jobs, _ = instance.times.shape
         self.times, self.lags, before, behind = self.features.stages()
@@ -673,14 +666,15 @@ class FlowShop(Model):
         return self.features.same_set_ups(kinds)
 
     def facts(self) -> dict[str, int | float | str]:
-        """Ranges of times, dates and weights, and the bound of the root itself."""
+        """Ranges of times, dates and weights; of the latest job the root's bound."""
         values = {"time": self.instance.times, **self.instance.dates}
         ranges = {
             f"{which}_{name}": int(getattr(value, how)())
             for name, value in values.items()
             for which, how in (("least", "min"), ("largest", "max"))
         }
-        return {"objective": self.said, **ranges, "root_bound": self.root_bound}
+        ranges |= {"root_bound": self.root_bound} if self.latest else {}
+        return {"objective": self.said, **ranges}
 
     def encode(self) -> dict[str, Any]:
         """Name, times, dates, weights, objective and a dearer bound, as JSON."""

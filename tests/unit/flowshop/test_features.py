@@ -232,6 +232,7 @@ SETUPS = [[0, 1], [2, 0]]
         ({"buffers": 3}, "buffers: expected 2 numbers of places, .* got 3"),
         ({"buffers": "1,x"}, "buffers, behind machine 1: .* got 'x'"),
         ({"unlimited": [7]}, "unlimited: expected machines of 0 to 2, got 7"),
+        ({"unlimited": 1}, "unlimited: expected a list of machines, got 1"),
         ({"unlimited": "0,1,2"}, "unlimited: expected a machine of one job at a time"),
         ({"setups": SETUPS, "blocking": True}, r"without setups \(either alone"),
         ({"setups": SETUPS, "lags": [[0, 0]] * 2}, "setups without lags"),
