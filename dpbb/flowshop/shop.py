@@ -208,11 +208,13 @@ class FlowShop(Model):
         reach += int(self.release.max() + behind.max())
         self.never = np.array([reach + int(self.due.max()) + 1])
         self.trivial_ub = int(self._sums(np.full((1, n_jobs), reach))[0]) + 1
-        if (highest := 2 * int(self.trivial_ub + self.never[0])) >= MOST_COST:
+        unweighted = int(np.maximum(reach - self.due, 0).sum()) if self.tardy else 0
+        self._most = 2 * int(max(self.trivial_ub, unweighted) + self.never[0])
+        if self._most >= MOST_COST:
             refuse(
                 instance.name,
                 f"dates and weights with sums below {MOST_COST:,} (a coarser unit)",
-                f"{objective} that may reach {highest:,}",
+                f"{objective} that may reach {self._most:,}",
             )
         size = n_jobs * n_stages
         fields: dict[str, int | None] = {"ends": n_stages, "cost": None}
@@ -577,10 +579,11 @@ class FlowShop(Model):
         The latest job: on every machine its end, the times left and the other side are
         together below ``ub`` at a decomposed node. So a job of the child leaves no
         later than ``ub`` and its own time, and less than ``ub`` follows. Of sums any
-        bound is the cost of some schedule, in which a child's job may be twice.
+        bound is the cost of some schedule, in which a child's job may be twice;
+        tardiness is summed before it is weighed.
         """
         if not self.latest:
-            return 2 * int(self.trivial_ub + self.never[0])
+            return self._most
         parent = max(ub, self.root_bound + 1) + int(self.base[0])
         own = self.longest.sum(axis=1) + self.delivery
         if self.set_up:  # the root's bound is 0, and one of both sums may be above ub

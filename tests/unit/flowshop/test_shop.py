@@ -264,6 +264,14 @@ def test_when_jobs_leave_is_in_every_form_of_a_schedule():
     assert (colors[:, 3] < 1).sum() == 1
 
 
+def test_tardiness_is_summed_before_it_is_weighed():
+    """Sums of jobs without weight are no costs, and need as many bits."""
+    times = np.full((6, 2), 2000)
+    how = {"due": [0] * 6, "weights": [0] * 6}
+    problem = FlowShop(times, objective="weighted-tardiness", **how)
+    check_model(problem, nodes=20, engines=())
+
+
 def test_late_jobs_are_matched_not_compared_in_order():
     """One job is late of (5, 6, 7) against (1, 5, 6), not three."""
     shop = dpbb.FlowShopInstance("x", [[5], [1], [1]], dates={"due": [1, 5, 6]})
