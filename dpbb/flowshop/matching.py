@@ -53,16 +53,16 @@ class MatchingFlowShop(FlowShop):
     def tight_bound(self, node: Any, ub: int) -> int:
         """Match times on two neighbouring machines, first where most are long."""
         bound = 0
-        for place in range(self.n_machines - 1):
+        for place in range(self.n_stages - 1):
             k = self.pairs[place]
             if bound < ub:
                 front = node.ends[k + 1] - node.ends[k]
-                back = node.other.ends[self.n_machines - 1 - k]
-                back -= node.other.ends[self.n_machines - 2 - k]
+                back = node.other.ends[self.n_stages - 1 - k]
+                back -= node.other.ends[self.n_stages - 2 - k]
                 high = max(front, back)
                 low = min(front, back)
                 step = 1 if back >= front else -1
-                total = node.ends[k] + node.other.ends[self.n_machines - 2 - k]
+                total = node.ends[k] + node.other.ends[self.n_stages - 2 - k]
                 ahead = 0  # so much longer is the list of times on k
                 for rank, job in enumerate(self.by_length[k]):
                     if job in node.left:

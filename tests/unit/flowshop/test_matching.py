@@ -8,6 +8,7 @@ import pytest
 import dpbb
 from dpbb.flowshop.family import read_problem
 from dpbb.problems import decoded, encoded
+from dpbb.testing import check_model
 from tests.unit.flowshop.test_shop import random_shop
 
 
@@ -47,6 +48,14 @@ def test_matched_times_are_a_bound(objective, released):
         assert bound <= problem.evaluate_all(np.array(rows, np.intp)).min()
         larger += bound > problem.bound_of(state)
     assert larger > 3
+
+
+def test_places_of_buffers_are_machines_of_time_0():
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        times, places = rng.integers(0, 20, (6, 3)), rng.integers(0, 3, 2)
+        problem = dpbb.FlowShop(times, buffers=places).with_bound("matching")
+        check_model(problem, nodes=40, engines=())
 
 
 def test_it_is_read_and_written():
