@@ -47,6 +47,10 @@ BOUND_COLUMNS = (
     *("instance", "lower bound", "before", "best known", "nodes", "s"),
     "`dpbb verify`",
 )
+LARGE_COLUMNS = (
+    *("class", "instances", "proved", "nodes, median", "nodes, most", "s, median"),
+    "s, most",
+)
 TWENTY_JOBS_COLUMNS = (
     *("instance", "makespan without buffers", "nodes", "s"),
     *("total completion time", "nodes", "s"),
@@ -118,6 +122,20 @@ def bounds() -> str:
         for one in records(BOUNDS)
     ]
     return as_table(BOUND_COLUMNS, rows)
+
+
+def large() -> str:
+    """Table by class of large VRF instances that the tables call closed."""
+    rows = rows_of("large/runs.csv")
+    cells = []
+    for size in sorted({row["size"] for row in rows}, key=_by_size):
+        group = [row for row in rows if row["size"] == size]
+        proved = [row for row in group if row["status"] == Status.OPTIMAL]
+        nodes = [int(row["nodes"]) for row in proved]
+        seconds = [float(row["seconds"]) for row in proved]
+        most = (median(nodes), max(nodes), median(seconds), max(seconds))
+        cells.append((size, len(group), len(proved), *most))
+    return as_table(LARGE_COLUMNS, cells)
 
 
 def twenty_jobs() -> str:
@@ -294,6 +312,7 @@ TABLES = {
     "table.md": closed,
     "news.md": news,
     "bounds/table.md": bounds,
+    "large/table.md": large,
     "twenty-jobs.md": twenty_jobs,
     "open.md": partial(open_ones, MOST_HOURS),
     "open-all.md": partial(open_ones, inf),

@@ -1,0 +1,1 @@
+"""Forged certificates of large trees."""
