@@ -8,13 +8,16 @@ two of them compile at the same time.
 
 import atexit
 import contextlib
+import fcntl
 import os
 import pickle
 import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from llvmlite.binding import set_option
@@ -118,8 +121,25 @@ def main() -> None:
         with contextlib.suppress(Exception):
             module, name, model, signature = pickle.loads(request)  # noqa: S301
             entry = getattr(import_module(module), name)
-            entry.compiled_for(model).compile_here(signature)
+            kernel = entry.compiled_for(model)
+            with _alone(kernel):
+                kernel.compile_here(signature)
         answers.write(b"1")
+
+
+@contextlib.contextmanager
+def _alone(kernel: Any) -> Iterator[None]:
+    """Have others that would compile the same function wait, and load it then.
+
+    On a disk without locks all compile, and the last one's is kept.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(Exception):
+            cache = kernel._cache
+            name = f"{cache._cache_file._index_name}.lock"
+            file = stack.enter_context(Path(cache.cache_path, name).open("ab"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:

@@ -7,12 +7,14 @@ import logging
 import os
 import subprocess
 import sys
+from threading import Thread
 
 import numba
 import pytest
 from numba.core.caching import FunctionCache
 
-from dpbb.kernels import compiling
+from dpbb.kernels import compile_process, compiling
+from dpbb.kernels.compile_process import compile_elsewhere
 from dpbb.kernels.compiling import compiled, entry
 
 
@@ -184,3 +186,37 @@ def test_a_kernel_is_compiled_by_another_process(tmp_path):
     assert told.returncode == 0, told.stderr
     longest, misses = told.stdout.split()
     assert (float(longest) < 3.0, misses) == (True, "0")
+
+
+def test_two_processes_compile_a_kernel_once(tmp_path, monkeypatch):
+    """The other one waits, and loads it: seconds of a core, and no index is lost."""
+    told = tmp_path / "compiled"
+    (tmp_path / "slowly_compiled.py").write_text(f"""
+import time
+from numba.extending import overload
+from dpbb.kernels.compiling import entry
+
+def same(a): ...
+
+@overload(same)
+def compiled_same(a):
+    with open({str(told)!r}, "a") as file:
+        file.write("once ")
+    time.sleep(1)
+    return lambda a: a
+
+@entry
+def slow(a):
+    return same(a)
+""")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(compile_process, "_idle", [])
+    asked = ("slowly_compiled", "slow", None, (numba.int64,))
+    threads = [Thread(target=compile_elsewhere, args=asked) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    compile_process._end_all()
+    assert told.read_text().split() == ["once"]
