@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from llvmlite.binding import set_option
 
@@ -28,6 +29,18 @@ IDLE_S = 10.0
 """A process ends after so long without a request, and with the one that started it."""
 
 _idle: list[subprocess.Popen[bytes]] = []
+
+
+@contextlib.contextmanager
+def in_turn(lock: Path) -> Iterator[None]:
+    """Wait until no other process holds a lock, and hold it in this block.
+
+    On a disk without locks nobody waits.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            fcntl.flock(stack.enter_context(lock.open("ab")), fcntl.LOCK_EX)
+        yield
 
 
 def compile_elsewhere(
@@ -122,24 +135,17 @@ def main() -> None:
             module, name, model, signature = pickle.loads(request)  # noqa: S301
             entry = getattr(import_module(module), name)
             kernel = entry.compiled_for(model)
-            with _alone(kernel):
+            with in_turn(_code_of(kernel, signature)):
                 kernel.compile_here(signature)
         answers.write(b"1")
 
 
-@contextlib.contextmanager
-def _alone(kernel: Any) -> Iterator[None]:
-    """Have others that would compile the same function wait, and load it then.
-
-    On a disk without locks all compile, and the last one's is kept.
-    """
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(Exception):
-            cache = kernel._cache
-            name = f"{cache._cache_file._index_name}.lock"
-            file = stack.enter_context(Path(cache.cache_path, name).open("ab"))
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def _code_of(kernel: Any, signature: Any) -> Path:
+    """Return the path of a lock that whoever compiles this code holds."""
+    cache = kernel._cache
+    key = cache._index_key(signature, kernel.targetctx.codegen())
+    name = f"{crc32(repr((kernel.py_func.__qualname__, key)).encode()):08x}.lock"
+    return Path(cache.cache_path, name)
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:

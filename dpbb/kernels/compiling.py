@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from dpbb.kernels.compile_process import compile_elsewhere
+from dpbb.kernels.compile_process import compile_elsewhere, in_turn
 
 logger = logging.getLogger(__name__)
 
@@ -152,6 +152,19 @@ def compiled(function: Kernel, *, version: int = 0) -> Kernel:
             cache.flush()
             return None
 
+    if hasattr(cache, "_cache_file"):
+        _save_in_turn(cache._cache_file)
     cache.load_overload = load_if_whole
     cache._index_key = lambda *signature: (*key_of(*signature), version)
     return cast("Kernel", dispatcher)
+
+
+def _save_in_turn(file: Any) -> None:
+    """Have processes write an index one at a time: two kernels might get one name."""
+    save = file.save
+
+    def saved(*entry: Any) -> None:
+        with in_turn(Path(f"{file._index_path}.lock")):
+            save(*entry)
+
+    file.save = saved
