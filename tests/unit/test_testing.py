@@ -23,7 +23,7 @@ MUTATIONS = {
         ("return node.loss", "return node.loss + 1"),
         ("return node.loss", "return node.loss - 100"),
         ("return node.loss", "return 0"),
-        ("node.loss += self.excess[job][other]", "node.loss += self.excess[other][job]"),
+        ("loss += self.excess[job][other]", "loss += self.excess[other][job]"),
         ("bound += self.excess[job][other]", "bound += self.excess[other][job]"),
         ("bound += self.excess[job][other]", "bound += self.worth[job][other]"),
         ("bound += self.excess[job][other]", "bound += 2 * self.excess[job][other]"),

@@ -27,6 +27,8 @@ IN_LANES = {
     "tight": True,
 }
 
+SLOW = "completion", "tight", "setups"  # more of the same to compile
+
 
 def counted(problem, name, ub, order=None, cuts=()):
     """Decomposed nodes, leaves, closed subtrees and optima of a tree, in parts."""
@@ -48,10 +50,7 @@ def counted(problem, name, ub, order=None, cuts=()):
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        pytest.param(kind, marks=[pytest.mark.slow] * (kind in ("completion", "tight")))
-        for kind in KINDS
-    ],
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind in SLOW)) for kind in KINDS],
 )
 def test_counts_are_those_of_the_reference(kind):
     for seed in range(4):
@@ -159,6 +158,7 @@ def test_turns_that_need_what_others_change_take_no_vectors(kind):
     assert "take(self, children" in cpu.form_of(problem.shape).source
 
 
+@pytest.mark.slow
 def test_what_a_loop_comes_to_is_read_behind_it():
     problem = Ahead(np.random.default_rng(3).integers(1, 30, (6, 10)))
     assert "take(self, children" not in cpu.form_of(problem.shape).source

@@ -85,7 +85,16 @@ def test_makespans_of_all_slots_are_those_of_the_naive_loop(dtype, case, seed):
         assert expected[found[1]] == least
 
 
-@pytest.mark.parametrize("kind", ["makespan", "blocking", "completion", "setups"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("makespan", "completion"),
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("blocking", "setups")
+        ),
+    ],
+)
 def test_any_model_is_searched_in_groups_of_jobs(kind):
     """With two sides or one; with vectors, but setups have none."""
     problem = random_models(np.random.default_rng(1), n_jobs=40)[kind].for_costs()

@@ -183,9 +183,8 @@ class Switched(dpbb.Model):
         return node.time
 
 
-@pytest.mark.parametrize(
-    ("weighted", "cost"), [pytest.param(1, 5, marks=pytest.mark.slow), (0, 3)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("weighted", "cost"), [(1, 5), (0, 3)])
 def test_switches_leave_out_what_is_not_done_and_helpers_are_written_in_place(
     weighted, cost
 ):
