@@ -1,6 +1,7 @@
 """Set-ups, lags, buffers and ovens of flow shops, from the definition."""
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -290,3 +291,28 @@ def test_tables_are_files(tmp_path):
     both.write_text('[{"times": [[0]]}, {"times": [[0]]}, {"times": [[0]]}]')
     with pytest.raises(dpbb.InstanceError, match="for all machines or 2 tables"):
         dpbb.FlowShop(shop, setups=both)
+
+
+SHOPS = Path(__file__).parents[3] / "examples/shops"
+
+
+@pytest.mark.parametrize(
+    ("file", "how", "cost"),
+    [
+        (
+            "paint.csv",
+            {"setups": SHOPS / "paint-setups.json", "objective": "total-tardiness"},
+            125,
+        ),
+        (
+            "bakery.csv",
+            {"lags": SHOPS / "bakery-lags.csv", "unlimited": "proof,cool"},
+            258,
+        ),
+        ("deadlines.csv", {"objective": "max-tardiness"}, 0),
+    ],
+)
+def test_the_shops_of_the_page_have_these_optima(file, how, cost):
+    shop = dpbb.FlowShop(SHOPS / file, **how)
+    orders = np.array([*permutations(range(shop.n_jobs))], np.intp)
+    assert shop.evaluate_all(orders).min() == cost
