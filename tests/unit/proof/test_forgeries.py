@@ -166,6 +166,7 @@ def verdicts(content, seeds=3):
     return {audited(content, seed) for seed in range(seeds)}
 
 
+@pytest.mark.slow
 def test_the_audits_own_estimates_are_claimed_for_what_was_skipped(honest):
     """Half of the nodes are not explored; their sizes are as they should be."""
     guess = estimates(honest, 7, kept=8192)
@@ -174,6 +175,7 @@ def test_the_audits_own_estimates_are_claimed_for_what_was_skipped(honest):
     assert verdicts(content) == {checker.FALSE}
 
 
+@pytest.mark.slow
 def test_units_that_estimates_make_too_small_are_skipped(honest):
     """A forger draws by the same sampler, and knows all true sizes besides.
 
