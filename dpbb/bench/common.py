@@ -22,10 +22,11 @@ from dpbb.engines.base import SLICE_S, Device, Engine, explore_to_end
 from dpbb.engines.cpu.engine import processor_name
 from dpbb.errors import OptionError
 from dpbb.kernels.cores import physical_cores
-from dpbb.options import TreeOptions, Tuning
+from dpbb.options import BranchingRule, TreeOptions, Tuning
 from dpbb.problem import Problem, bound_of, instance_name_of
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
+from dpbb.tree.branching import rules_of
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -218,8 +219,10 @@ def explored(
     most_s: float = math.inf,
     tuning: Tuning | None = None,
 ) -> Explored:
-    """Explore the minmin tree of a problem, or so many seconds of it."""
-    tree = TreeOptions(bound=bound_of(problem))
+    """Explore the tree of a problem, minmin where it has two ends, for so long."""
+    rules = rules_of(problem)
+    rule = BranchingRule.MINMIN if BranchingRule.MINMIN in rules else rules[0]
+    tree = TreeOptions(bound=bound_of(problem), branching=rule)
     session = engine.open(problem, tree, device, ub=ub, tuning=tuning)
     try:
         session.load(WorkUnit.whole(problem.n_jobs))

@@ -181,7 +181,7 @@ class Function:
     """A kernel of a module."""
 
     every = []  # noqa: RUF012 (handles are places in it)
-    attributes = {"num_regs": 32}  # noqa: RUF012 (a constant)
+    attributes = {"num_regs": 32, "local_size_bytes": 0}  # noqa: RUF012
 
     def __init__(self, run):
         self._run = run

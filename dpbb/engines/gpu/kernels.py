@@ -237,6 +237,8 @@ class Kernels:
         Of the device.
     resident_warps
         Warps of the exploring kernel that the device holds at a time.
+    registers, spilled_bytes
+        Of a thread of the exploring kernel.
 
     Parameters
     ----------
@@ -274,6 +276,8 @@ class Kernels:
             cupy.cuda.runtime.setDevice(device)
             explore = self._function(exploration.name)
             explore.max_dynamic_shared_size_bytes = self._shared_bytes
+            self.registers = int(explore.attributes["num_regs"])
+            self.spilled_bytes = int(explore.attributes["local_size_bytes"])
             attributes = cupy.cuda.Device(device).attributes
             self.n_multiprocessors = int(attributes["MultiProcessorCount"])
             blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(

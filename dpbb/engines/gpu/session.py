@@ -365,6 +365,8 @@ class GpuSession:
             self.statistics[name] = self.statistics.get(name, 0.0) + value
         self.statistics["n_warps"] = arm.n_warps
         self.statistics["block_size"] = self.kernels.shape.threads
+        self.statistics["registers"] = self.kernels.registers
+        self.statistics["spilled_bytes"] = self.kernels.spilled_bytes
         self.statistics |= arm.statistics
 
 
