@@ -69,7 +69,8 @@ def measured(args: argparse.Namespace) -> Iterator[Measurement]:
     for n_jobs in args.jobs:
         for kind in args.kinds:
             problem = shop(kind, n_jobs)
-            ub = int(dpbb.heuristic(problem, "neh", progress="none").makespan)
+            ub = dpbb.heuristic(problem, "neh", progress="none").makespan
+            assert ub is not None  # a greedy schedule is always there
             runs = [
                 explored(engine, device, problem, ub, args.limit_s)
                 for _ in range(args.repeat)
