@@ -49,7 +49,7 @@ from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.problem import cost_of, part_of, root_bound
-from dpbb.result import TREE, Termination
+from dpbb.result import TREE, Termination, Totals
 from dpbb.tree.work_unit import WorkUnit
 
 STOP_GRACE_S = 10.0
@@ -81,13 +81,11 @@ class Coordinator(Run):
     def __init__(
         self, spec: RunSpec, *, now: float, saved: Checkpoint | None = None
     ) -> None:
-        if saved is None:
-            incumbent, opened, nodes = Incumbent.start(spec), now, 0
-        else:
-            incumbent = Incumbent.resumed(spec, saved)
-            opened, nodes = now - saved.totals.seconds, saved.totals.nodes
+        incumbent = Incumbent.of(spec, saved)
+        before = Totals() if saved is None else saved.totals
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
-        super().__init__(spec, incumbent, opened, now + limit, now, nodes)
+        opened = now - before.seconds
+        super().__init__(spec, incumbent, opened, now + limit, now, before.nodes)
         self._pace = Pace(spec)
         self._saves = Saves()
         self._stop_asked = now
@@ -439,13 +437,6 @@ class Coordinator(Run):
                 self.request_stop(limit, now)
         self._go_on(now)
 
-    def note_lag(self, late_s: float) -> None:
-        """Take note of how late the event loop is: who is late hands over less often.
-
-        To be called about ten times a second.
-        """
-        self.book.balance.note_lag(late_s)
-
     def _is_silent(self, lease: LeaseRecord | None, heard: float, now: float) -> bool:
         """Whether a unit's seat is lost, that was last heard of then."""
         if now - heard >= self.spec.lease_timeout_s and self.running:
@@ -457,10 +448,6 @@ class Coordinator(Run):
         if lease is not None and lease.seq > 0:
             grace = STOP_GRACE_S + STOP_ROOT_S * lease.open_roots
         return now - max(heard, self._stop_asked) >= grace
-
-    def note_event(self, kind: str, text: str, now: float) -> None:
-        """Add to the events that people see."""
-        self.events.add(now, kind, text)
 
     # -- inside -----------------------------------------------------------------
 

@@ -98,49 +98,38 @@ class Incumbent:
         self._optima = FoundOptima(n_jobs)
 
     @classmethod
-    def start(cls, spec: RunSpec) -> Incumbent:
-        """UB and incumbent at the start of a run.
+    def of(cls, spec: RunSpec, saved: Checkpoint | None = None) -> Incumbent:
+        """UB and incumbent of a run that starts, or goes on from a checkpoint.
 
         A cutoff above every cost prunes nothing, so it is lowered to
-        ``trivial_ub``, for which the engines have integers that are wide enough.
+        ``trivial_ub``, for which the engines have integers that are wide enough. That
+        of a run which goes on may be smaller than before. The permutation of the spec
+        is used where it is better than what is known.
 
-        OptionError: the start permutation is not one of all the problem's jobs.
+        OptionError: it is not one of all the problem's jobs.
         """
-        problem, all_optima = spec.problem, spec.options.all_optima
-        cutoff = problem.trivial_ub
+        problem, trivial = spec.problem, spec.problem.trivial_ub
+        cutoff = trivial if saved is None else saved.cutoff
         if spec.upper_bound is not None:
             cutoff = min(cutoff, spec.upper_bound)
+        all_optima = spec.options.all_optima
+        incumbent = cls(problem.n_jobs, cutoff=cutoff, all_optima=all_optima)
+        if saved is not None:
+            incumbent.value, incumbent.permutation = saved.value, saved.permutation
+            incumbent.trajectory = list(saved.trajectory)
+            incumbent._optima = FoundOptima(
+                problem.n_jobs, saved.optima, saved.first_optimum, saved.n_optima
+            )
         if spec.permutation is None:
-            return cls(problem.n_jobs, cutoff=cutoff, all_optima=all_optima)
+            return incumbent
         jobs = jobs_of(problem, spec.permutation)
         value = cost_of(problem, jobs)
-        if cutoff >= value:  # then the permutation alone makes the UB
-            cutoff = problem.trivial_ub
-        incumbent = cls(problem.n_jobs, cutoff=cutoff, all_optima=all_optima)
-        incumbent.improve(value, jobs, "start", 0.0)
-        return incumbent
-
-    @classmethod
-    def resumed(cls, spec: RunSpec, saved: Checkpoint) -> Incumbent:
-        """UB and incumbent of a run that goes on, tightened by what its spec knows.
-
-        Its ``upper_bound`` may be smaller than before, and its ``permutation``, if
-        there is one, is used where it is better.
-        """
-        n_jobs, cutoff = spec.problem.n_jobs, saved.cutoff
-        if spec.upper_bound is not None:
-            cutoff = min(cutoff, spec.upper_bound)
-        incumbent = cls(n_jobs, cutoff=cutoff, all_optima=spec.options.all_optima)
-        incumbent.value, incumbent.permutation = saved.value, saved.permutation
-        incumbent.trajectory = list(saved.trajectory)
-        incumbent._optima = FoundOptima(
-            n_jobs, saved.optima, saved.first_optimum, saved.n_optima
-        )
-        if spec.permutation is not None:
-            jobs = jobs_of(spec.problem, spec.permutation)
-            value = cost_of(spec.problem, jobs)
-            if incumbent.value is None or value < incumbent.value:
-                incumbent.improve(value, jobs, "initial", saved.totals.seconds)
+        if saved is None:
+            if cutoff >= value:  # then the permutation alone makes the UB
+                incumbent.cutoff = trivial
+            incumbent.improve(value, jobs, "start", 0.0)
+        elif incumbent.value is None or value < incumbent.value:
+            incumbent.improve(value, jobs, "initial", saved.totals.seconds)
         return incumbent
 
     @property

@@ -106,16 +106,6 @@ class Run:
         return self.incumbent.permutation
 
     @property
-    def counters(self) -> Counters:
-        """The ledger: what the full reports so far count for."""
-        return self.book.counters
-
-    @property
-    def open_units(self) -> int:
-        """Units that are not finished, wherever they are."""
-        return len(self.book.units)
-
-    @property
     def lower_bound(self) -> int:
         """A value that no permutation costs less than.
 
@@ -130,11 +120,6 @@ class Run:
         least = min([best, *(max(one.least_lb, one.shown_lb) for one in units)])
         proved = self.spec.proved_bound
         return least if proved is None else max(least, proved)
-
-    @property
-    def gap(self) -> float | None:
-        """(value - lower_bound) / value; None without an incumbent."""
-        return _gap(self.incumbent.value, self.lower_bound)
 
     @property
     def decomposed(self) -> int:
@@ -205,7 +190,7 @@ class Run:
             if value is not None and value <= spec.root_bound:
                 return Termination.ROOT_BOUND
         if options.gap_limit is not None:  # else not asked for: it looks at every unit
-            gap = self.gap
+            gap = _gap(self.incumbent.value, self.lower_bound)
             # at 0 nothing is left but to prune the open roots: let them be exhausted
             if gap is not None and 0 < gap <= options.gap_limit:
                 return Termination.GAP_LIMIT
@@ -323,7 +308,7 @@ class Run:
         if self.ended is None or self.termination is None:
             raise ValueError(f"expected run {self.spec.run_id} to be over, it goes on")
         incumbent = self.incumbent
-        exhausted = self.error is None and not self.open_units
+        exhausted = self.error is None and not self.book.units
         return Outcome(
             termination=self.termination,
             exhausted=exhausted,

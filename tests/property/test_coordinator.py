@@ -223,11 +223,11 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """An old message comes once more, or late and for the first time."""
         message = data.draw(st.sampled_from(self.may_arrive()))
         current = decode_report(message).lease in self.coordinator.book.leases
-        before = self.coordinator.counters, len(self.coordinator.book.units)
+        before = self.coordinator.book.counters, len(self.coordinator.book.units)
         order = self.world.deliver(message)
         if not current:
             assert order.kind is OrderKind.DROP
-            after = self.coordinator.counters, len(self.coordinator.book.units)
+            after = self.coordinator.book.counters, len(self.coordinator.book.units)
             assert before == after
 
     # -- steering ---------------------------------------------------------------

@@ -276,7 +276,7 @@ class Keeper:
             last_duration_s=now - began,
         )
         text = f"{name}, {n_bytes:,} bytes in {now - began:.2f} s"
-        coordinator.note_event("checkpoint", text, now)
+        coordinator.events.add(now, "checkpoint", text)
         return True
 
     def _write_file(self, saved: Checkpoint) -> tuple[str, int]:
@@ -299,7 +299,7 @@ class Keeper:
         self._status = replace(self._status, failures=failures, error=str(error))
         run_id = self._coordinator.spec.run_id
         logger.error("run %s: checkpoint failed: %s", run_id, error)
-        self._coordinator.note_event("checkpoint-failed", str(error), now)
+        self._coordinator.events.add(now, "checkpoint-failed", str(error))
 
     async def _beat(self) -> None:
         """Give the folder a sign of life, also while a checkpoint is written."""

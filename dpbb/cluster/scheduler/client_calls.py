@@ -86,11 +86,7 @@ class ClientCalls:
         outcome = result.outcome
         if not optima:
             outcome = replace(outcome, optima=None)
-        return {
-            "outcome": pickle.dumps(outcome),
-            "broken": result.broken,
-            "ended_ago_s": time.monotonic() - result.ended,
-        }
+        return {"outcome": pickle.dumps(outcome), "broken": result.broken}
 
     async def optima(
         self, run_id: RunId, value: int | None, position: int

@@ -192,7 +192,7 @@ class Forecaster:
     def _give_up(self, run: OpenRun, why: str) -> None:
         """Say that there will be no estimates."""
         run.outlook.due_s = float("inf")
-        run.coordinator.note_event("estimate", f"no estimate: {why}", self._clock())
+        run.coordinator.events.add(self._clock(), "estimate", f"no estimate: {why}")
 
     async def _estimate(self, run: OpenRun, problem: Problem[Any]) -> None:
         coordinator, outlook = run.coordinator, run.outlook
@@ -222,7 +222,7 @@ class Forecaster:
             found.by_ub,
         )
         outlook.due_s = GROWTH * saved.totals.seconds
-        coordinator.note_event("estimate", text_of(found), self._clock())
+        coordinator.events.add(self._clock(), "estimate", text_of(found))
 
 
 def estimate_saved(

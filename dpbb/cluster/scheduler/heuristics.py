@@ -123,7 +123,7 @@ class HeuristicThreads:
         if parts != before and threads:
             why = ", as the tree does not end in time" if state.hopeless else ""
             text = f"heuristics: {threads} threads on {len(parts)} workers{why}"
-            run.coordinator.note_event("heuristics", text, now)
+            run.coordinator.events.add(now, "heuristics", text)
             run.version += 1
         state.look_at = now + LOOK_S + WORKER_S * len(parts)
 

@@ -172,7 +172,7 @@ class Hub:
         """Note for people what concerns a run, if it is open."""
         run = self.runs.get(run_id)
         if run is not None:
-            run.coordinator.note_event(kind, text, self._clock())
+            run.coordinator.events.add(self._clock(), kind, text)
 
     def advance(self, run_id: RunId) -> None:
         """Act on what was asked of a run's coordinator (a stop, an offer)."""
@@ -185,11 +185,11 @@ class Hub:
         """
         now = self._clock()
         for run_id, run in list(self.runs.items()):
-            run.coordinator.note_lag(late_s)
+            run.coordinator.book.balance.note_lag(late_s)
             if now < run.look_at:
                 continue
             # it takes a look at every unit, so with thousands not at every tick
-            run.look_at = now + LOOK_S * run.coordinator.open_units
+            run.look_at = now + LOOK_S * len(run.coordinator.book.units)
             try:
                 run.coordinator.tick(now)
             except InvariantError as error:
@@ -212,7 +212,7 @@ class Hub:
         run.waits_for = text.partition(":")[0]
         if seconds >= NO_SEAT_S and not run.seatless_told:
             run.seatless_told = True
-            run.coordinator.note_event("no-seat", text, now)
+            run.coordinator.events.add(now, "no-seat", text)
             run.version += 1
 
     # -- seats ------------------------------------------------------------------
@@ -355,7 +355,7 @@ class Hub:
             return
         text = f"seat {seat} cannot explore this, others go on: {error}"
         logger.info("run %s: %s", run.id, text)  # people see the event
-        run.coordinator.note_event("refused", text, self._clock())
+        run.coordinator.events.add(self._clock(), "refused", text)
 
     def _failed(
         self, run: OpenRun, assignment: Assignment, error: Exception | str

@@ -143,7 +143,7 @@ class SeatSharing:
             more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
             text = f"fewer seats than runs: takes turns with {', '.join(names[:3])}"
             text += more
-        run.coordinator.note_event("shared", text, now)
+        run.coordinator.events.add(now, "shared", text)
         # a run that waits for its turn is no slower than one that has it
         run.coordinator.average_over(TURNS * TURN_S * (len(names) + 1))
 

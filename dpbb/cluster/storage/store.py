@@ -13,7 +13,7 @@ import re
 import socket
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import wraps
@@ -242,22 +242,12 @@ class Folder:
         return sorted(os.path.basename(str(path).rstrip("/")) for path in paths)
 
     @_named("list")
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each file, by its name."""
-        return {name: int(entry["size"]) for name, entry in self._found("file")}
-
-    @_named("list")
     def folders(self) -> list[str]:
         """Return what opens the folders in it; none if there is no such folder."""
-        names = sorted(name for name, _ in self._found("directory"))
-        return [_below(self.source, name) for name in names if name]
-
-    def _found(self, kind: str) -> Iterator[tuple[str, Any]]:
-        """Yield name and entry of all of a kind in it."""
         entries = self._fs.ls(self._path, detail=True) if self.is_there() else []
-        for entry in entries:
-            if entry["type"] == kind:
-                yield os.path.basename(str(entry["name"]).rstrip("/")), entry
+        paths = [str(one["name"]) for one in entries if one["type"] == "directory"]
+        names = sorted(os.path.basename(path.rstrip("/")) for path in paths)
+        return [_below(self.source, name) for name in names if name]
 
     @_named("delete in")
     def delete(self, name: str) -> None:

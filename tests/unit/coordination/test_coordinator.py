@@ -155,10 +155,10 @@ def test_repeated_report_gets_the_stored_answer_and_counts_once():
     world = busy_world()
     message = world.tasks["a"].message(full=True)
     first = deliver(world.coordinator, message, world.now)
-    counters = world.coordinator.counters
+    counters = world.coordinator.book.counters
     world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)  # the UB falls
     assert deliver(world.coordinator, message, world.now) == first
-    assert world.coordinator.counters is counters
+    assert world.coordinator.book.counters is counters
 
 
 def test_report_after_a_gap_is_an_invariant_error():
@@ -212,7 +212,7 @@ def test_permutation_below_the_lower_bound_fails_the_run():
 def test_liar_fails_the_run_and_its_unit_stays_as_of_the_last_true_report():
     world = busy_world(["a", "b"])
     world.report("a", full=True)
-    before = world.coordinator.counters
+    before = world.coordinator.book.counters
     world.tasks["a"].explore(5)
     report = decode_report(world.tasks["a"].message(full=True))
     message = encode(
@@ -223,7 +223,7 @@ def test_liar_fails_the_run_and_its_unit_stays_as_of_the_last_true_report():
     coordinator = world.coordinator
     check_books(coordinator)
     assert (coordinator.state, coordinator.finished) == (RunState.FAILED, True)
-    assert coordinator.counters is before
+    assert coordinator.book.counters is before
     assert set(coordinator.nudges()) == {"a", "b"}
     assert world.report("b", full=True).kind is OrderKind.DROP
     outcome = coordinator.outcome()

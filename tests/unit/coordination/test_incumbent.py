@@ -35,7 +35,7 @@ def test_ub_at_the_start(cutoff, order, ub, all_optima):
     spec = spec_of(
         PROBLEM, upper_bound=cutoff, permutation=order, all_optima=all_optima
     )
-    incumbent = Incumbent.start(spec)
+    incumbent = Incumbent.of(spec)
     assert incumbent.ub == (COST + all_optima if ub == "cost" else ub)
     assert incumbent.permutation == order
     assert incumbent.value == (None if order is None else COST)

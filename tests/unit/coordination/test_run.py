@@ -39,7 +39,7 @@ def test_snapshot_counts_light_reports_and_says_what_seats_do():
         world.now += 0.5
         task.explore(nodes)
         world.report("a")
-    assert world.coordinator.counters.decomposed == 0  # no full report yet
+    assert world.coordinator.book.counters.decomposed == 0  # no full report yet
     world.coordinator.add_seat(seat_of("b"), world.now)
     snapshot = world.coordinator.snapshot(world.now)
     assert (snapshot.decomposed, snapshot.leaves) == (
