@@ -1,4 +1,9 @@
-"""How often seats report: less often where many do, or where reports are large."""
+"""How often seats report, and how many nodes a second they explore.
+
+They report less often where many do, or where reports are large.
+"""
+
+from collections import deque
 
 from dpbb.coordination.messages import Order, OrderKind, RunSpec
 
@@ -53,3 +58,33 @@ class Pace:
         stretched = leases * (self._full_bytes or 0.0) / spec.max_report_bytes
         full_s = max(spec.options.checkpoint_interval_s, stretched)
         return full_s if spec.options.checkpoint is None else ASKED_TIMES * full_s
+
+
+WINDOW_S = 5.0
+"""Nodes a second are an average over about this long."""
+
+_STEP_S = 0.25  # between two samples
+
+
+class RateMeter:
+    """Nodes a second over the last few seconds.
+
+    ``window_s``: the length of the average; may be set.
+    """
+
+    def __init__(self, now: float, nodes: int = 0) -> None:
+        self.window_s = WINDOW_S
+        self._samples: deque[tuple[float, int]] = deque([(now, nodes)])
+
+    def note(self, now: float, nodes: int) -> None:
+        """Take a sample, if the last one is not too young."""
+        if now - self._samples[-1][0] < _STEP_S:
+            return
+        self._samples.append((now, nodes))
+        while len(self._samples) > 2 and now - self._samples[1][0] >= self.window_s:
+            self._samples.popleft()
+
+    def rate(self, now: float, nodes: int) -> float:
+        """Nodes a second until now; 0 if nodes were lost with a lease."""
+        then, before = self._samples[0]
+        return max(0.0, (nodes - before) / (now - then)) if now > then else 0.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.coordination import run
+from dpbb.coordination import coordinator as coordinating
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination
@@ -64,11 +64,11 @@ def test_snapshot_counts_light_reports_and_says_what_seats_do():
 def test_explored_is_0_and_1_only_where_it_is_that():
     """Of the permutations of 500 jobs a float can not tell what is closed from none."""
     whole = 10**1134
-    assert run._share(0, whole) == 0.0
-    assert 0.0 < run._share(1, whole) < 1e-300
-    assert run._share(whole // 2, whole) == 0.5
-    assert 0.99 < run._share(whole - 1, whole) < 1.0
-    assert run._share(whole, whole) == 1.0
+    assert coordinating._share(0, whole) == 0.0
+    assert 0.0 < coordinating._share(1, whole) < 1e-300
+    assert coordinating._share(whole // 2, whole) == 0.5
+    assert 0.99 < coordinating._share(whole - 1, whole) < 1.0
+    assert coordinating._share(whole, whole) == 1.0
 
 
 def test_seats_that_are_lost_are_told_from_those_that_are_given_up():
