@@ -12,9 +12,10 @@ from distributed.protocol import pickle
 from dpbb.cluster.rpc import wrap
 from dpbb.cluster.scheduler.checkpoints import state_of
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.scheduler.open_run import OpenRun
+from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.coordination.messages import RunId
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import (
     CheckpointError,
     ClusterError,
@@ -60,20 +61,13 @@ class ClientCalls:
         """Answer when the run has changed since ``version``, is over, or in time."""
         deadline = time.monotonic() + timeout
         while not self._closing:
-            run = self._hub.runs.get(run_id)
-            finished = run is None
-            holder = self._hub.result(run_id) if run is None else run
-            left = deadline - time.monotonic()
-            if finished or holder.version != version or left <= 0:
-                snapshot = (
-                    self._hub.result(run_id).snapshot
-                    if run is None
-                    else run.snapshot(time.monotonic())
-                )
+            run, left = self._hub.known(run_id), deadline - time.monotonic()
+            over = isinstance(run, FinishedRun)
+            if over or run.version != version or left <= 0:
                 return {
-                    "version": holder.version,
-                    "finished": finished,
-                    "snapshot": pickle.dumps(snapshot),
+                    "version": run.version,
+                    "finished": over,
+                    "snapshot": pickle.dumps(_state_of(run)),
                 }
             event = self._changes.setdefault(run_id, asyncio.Event())
             with contextlib.suppress(TimeoutError):
@@ -96,14 +90,14 @@ class ClientCalls:
         ``value`` and ``position`` say what it has written: see ``Optima.after``. An
         answer that is lost is given again.
         """
-        run = self._hub.runs.get(run_id)
-        if run is not None:
+        run = self._hub.known(run_id)
+        if isinstance(run, OpenRun):
             chunk = run.coordinator.optima_after(value, position)
         else:
-            held = self._hub.result(run_id).outcome.optima
+            held = run.outcome.optima
             chunk = None if held is None else held.after(value, position)
         return {
-            "finished": run is None,
+            "finished": isinstance(run, FinishedRun),
             "chunk": None if chunk is None else pickle.dumps(chunk),
         }
 
@@ -143,10 +137,8 @@ class ClientCalls:
 
     def _if_open(self, run_id: RunId) -> OpenRun | None:
         """Return a run, None if it is over; ClusterError if nobody knows it."""
-        run = self._hub.runs.get(run_id)
-        if run is None:
-            self._hub.result(run_id)
-        return run
+        run = self._hub.known(run_id)
+        return run if isinstance(run, OpenRun) else None
 
     def _open_run(self, run_id: RunId) -> OpenRun:
         run = self._if_open(run_id)
@@ -156,23 +148,24 @@ class ClientCalls:
 
     async def runs(self) -> list[dict[str, Any]]:
         """Return every run that is open or whose result is kept, oldest first."""
-        now = time.monotonic()
-        finished = [result.snapshot for result in self._hub.finished.values()]
-        opened = [run.snapshot(now) for run in self._hub.runs.values()]
-        return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
+        finished = [run.snapshot for run in self._hub.finished.values()]
+        states = finished + [_state_of(run) for run in self._hub.runs.values()]
+        return [{"snapshot": pickle.dumps(state)} for state in states]
 
     async def describe(self, run_id: RunId) -> dict[str, Any]:
         """Return the pickled RunSpec of a run, and the seconds since it was opened."""
-        run = self._hub.runs.get(run_id)
-        if run is None:
-            result = self._hub.result(run_id)
-            since_s = time.monotonic() - result.ended
-            return {"blob": result.blob, "seconds": result.snapshot.seconds + since_s}
-        seconds = run.coordinator.seconds(time.monotonic())
-        return {"blob": run.blob, "seconds": seconds}
+        run = self._hub.known(run_id)
+        return {"blob": run.blob, "seconds": time.monotonic() - run.opened}
 
     async def discard(self, run_id: RunId) -> None:
         """Forget a finished run, and wait until Dask has too; an open one goes on."""
         self._hub.finished.pop(run_id, None)
         if run_id not in self._hub.runs:
             await self._submitter.forgotten(run_id)
+
+
+def _state_of(run: OpenRun | FinishedRun) -> Snapshot:
+    """Return a run as it is now, or was at its end."""
+    if isinstance(run, FinishedRun):
+        return run.snapshot
+    return run.snapshot(time.monotonic())

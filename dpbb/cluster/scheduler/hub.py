@@ -148,6 +148,10 @@ class Hub:
             raise StaleLeaseError(f"run {run_id} is not open (any more)")
         return run
 
+    def known(self, run_id: RunId) -> OpenRun | FinishedRun:
+        """Return a run, open or finished; ClusterError if there is none."""
+        return self.runs.get(run_id) or self.result(run_id)
+
     def result(self, run_id: RunId) -> FinishedRun:
         """Return the result of a finished run; ClusterError if there is none."""
         try:
@@ -468,7 +472,7 @@ class Hub:
             self._shell.send(worker, FORGET, run.id)
         snapshot, outcome = run.snapshot(now), run.coordinator.outcome()
         self.finished[run.id] = FinishedRun(
-            outcome, snapshot, run.broken, run.version + 1, run.blob, now
+            outcome, snapshot, run.broken, run.version + 1, run.blob, run.opened
         )
         n_bytes = sum(one.n_bytes for one in self.finished.values())
         for old, one in list(self.finished.items())[:-1]:

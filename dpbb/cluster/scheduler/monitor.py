@@ -1,19 +1,30 @@
 """What dashboard and metrics read of a hub: cached snapshots and their histories.
 
-Finished runs stay, also after the client that started them has taken its result.
+Finished runs stay, also after the client that started them has taken its result. Who
+is named in the scheduler's configuration is told of ends, failures and want of seats.
 """
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import dask.config
+
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.messages import RunSpec
-from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.dashboard.feed import DeviceRow, History, RunView
+from dpbb.errors import OptionError
 from dpbb.problem import best_known_of
+from dpbb.progress.notices import END, FAILURE, Notifier, facts_of
+
+logger = logging.getLogger(__name__)
+
+NOTICES = "dpbb.on-end"
+"""Dask setting of the scheduler: a command, or a web address."""
 
 FRESH_S = 0.45
 """A snapshot serves all who ask for it within this time."""
@@ -45,8 +56,13 @@ class _Watched:
 class Monitor:
     """Runs of a hub, as they are and as they were.
 
-    ``readings``: what a worker says of its devices and itself, by its address: see
-    ``dpbb.cluster.worker.plugin``.
+    Parameters
+    ----------
+    readings
+        What a worker says of its devices and itself, by its address: see
+        ``dpbb.cluster.worker.plugin``.
+    notifier
+        Tells of ends, failures and runs without seats; default: nobody.
     """
 
     def __init__(
@@ -54,10 +70,12 @@ class Monitor:
         hub: Hub,
         clock: Callable[[], float] = time.monotonic,
         readings: Callable[[str], Mapping[str, Any]] = lambda _: {},
+        notifier: Notifier | None = None,
     ) -> None:
         self._hub = hub
         self._clock = clock
         self._readings = readings
+        self.notifier = notifier or Notifier(None)
         self._devices: tuple[DeviceRow, ...] = ()
         self._devices_until = -math.inf
         self._runs: dict[str, _Watched] = {}
@@ -66,16 +84,22 @@ class Monitor:
         """Look at all open runs; called a few times a second while there are any."""
         for run_id in self._hub.runs:
             self._look(run_id)
+            self.notifier.look(self._runs[run_id].view.snapshot)
 
     def changed(self, run_id: Any) -> None:
         """Take note that something happened to a run, which may be its end."""
         self._look(run_id)
         finished = self._hub.finished.get(run_id)
+        if finished is None:
+            return
+        last = finished.snapshot
+        kind = FAILURE if last.state is RunState.FAILED else END
+        self.notifier.tell(kind, facts_of(last))
         watched = self._runs.get(run_id)
-        if finished is None or watched is None:
+        if watched is None:
             return
         watched.over_at = self._clock()
-        watched.note(finished.snapshot)
+        watched.note(last)
         over = [known for known in self._runs if known not in self._hub.runs]
         for oldest in over[:-KEPT_RUNS]:
             del self._runs[oldest]
@@ -154,6 +178,16 @@ class Monitor:
         watched.note(snapshot)
         now = self._clock()
         watched.until = now + max(FRESH_S, (now - began) / MAX_SHARE)
+
+
+def configured_notifier() -> Notifier:
+    """Return who tells whom the setting names; an error in it is logged."""
+    target = dask.config.get(NOTICES, None)
+    try:
+        return Notifier(None if target is None else str(target))
+    except OptionError as error:
+        logger.error("%s: %s", NOTICES, error)
+        return Notifier(None)
 
 
 def view_of(spec: RunSpec, snapshot: Snapshot) -> RunView:

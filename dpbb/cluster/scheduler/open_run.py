@@ -74,6 +74,11 @@ class OpenRun:
         """Name of the run."""
         return self.coordinator.spec.run_id
 
+    @property
+    def opened(self) -> float:
+        """When it would have been opened, by the hub's clock, never interrupted."""
+        return self.coordinator.opened
+
     def snapshot(self, now: float) -> Snapshot:
         """Return the state of the run, of its checkpoints, and what is left."""
         snapshot = replace(
@@ -126,7 +131,7 @@ class FinishedRun:
     broken: bool
     version: int
     blob: bytes  # the pickled RunSpec
-    ended: float  # when, by the hub's clock
+    opened: float  # see ``OpenRun``
 
     @property
     def n_bytes(self) -> int:

@@ -30,8 +30,7 @@ from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.scheduler.monitor import Monitor
-from dpbb.cluster.scheduler.notices import Notices
+from dpbb.cluster.scheduler.monitor import Monitor, configured_notifier
 from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
@@ -109,7 +108,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.submitter = Submitter(scheduler, self._ended)
         self.submit, self.release = self.submitter.submit, self.submitter.release
         self.hub = Hub(self)
-        self.monitor = Monitor(self.hub, readings=self._readings)
+        self.monitor = Monitor(
+            self.hub, readings=self._readings, notifier=configured_notifier()
+        )
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(
             CHECK_THREADS, thread_name_prefix="dpbb-check"
@@ -117,7 +118,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.calls = ClientCalls(self.hub, self.submitter)
         controls = PageControls(scheduler, self.calls)
         self.page = Page(scheduler, self.monitor, controls)
-        self.notices = Notices(self.hub)
         self.forecasts = Forecaster(self.hub.runs, time.monotonic)
         self._ticker: asyncio.Task[None] | None = None
         self._closing = False
@@ -303,7 +303,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
         self.monitor.changed(run_id)
-        self.notices.changed(run_id)
         self.calls.changed(run_id)
 
     def _prepare(self) -> None:
@@ -347,7 +346,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 self.forecasts.tick,
                 self.elastic.tick,
                 self.monitor.tick,
-                self.notices.tick,
             ):
                 try:
                     tick()

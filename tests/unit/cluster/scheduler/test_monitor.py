@@ -3,10 +3,21 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from dpbb.cluster.scheduler.monitor import FRESH_S, Monitor
+import dask
+import pytest
+
+from dpbb.cluster.scheduler import monitor as monitoring
+from dpbb.cluster.scheduler.monitor import (
+    FRESH_S,
+    NOTICES,
+    Monitor,
+    configured_notifier,
+)
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.snapshot import RunState
 from dpbb.options import TreeOptions
+from dpbb.progress.notices import Notifier
 from tests.unit.dashboard.fakes import BASE, PROBLEM
 
 
@@ -54,3 +65,41 @@ def test_devices_with_what_their_workers_say_of_them():
     view = monitor.view("a")
     assert ("bound", "auto") in view.parameters or ("bound", "lb1") in view.parameters
     assert view.best_known is None
+
+
+class Listener(Notifier):
+    def __init__(self, target):
+        super().__init__(None)
+        self.target, self.told = target, []
+
+    def tell(self, event, facts):
+        self.told.append((event, facts["run"]))
+
+
+def test_ends_and_failures_and_want_of_seats_are_told(monkeypatch):
+    monkeypatch.setattr(monitoring, "Notifier", Listener)
+    over = replace(BASE, run_id="a", state=RunState.FINISHED, termination="stopped")
+    failed = replace(over, run_id="b", state=RunState.FAILED)
+    hub, clock, _ = world()
+    for shot in (over, failed):
+        hub.finished[shot.run_id] = SimpleNamespace(snapshot=shot)
+    hungry = FakeRun("c", clock)
+    hungry.snapshot = lambda _: replace(
+        BASE, run_id="c", seats=(), waits_for="no workers connected"
+    )
+    hub.runs["c"] = hungry
+    with dask.config.set({NOTICES: "tell-me"}):
+        monitor = Monitor(hub, clock, notifier=configured_notifier())
+    for run_id in ("a", "b", "c"):
+        monitor.changed(run_id)
+    monitor.tick()
+    monitor.tick()
+    assert monitor.notifier.target == "tell-me"
+    assert monitor.notifier.told == [("end", "a"), ("failure", "b"), ("no-seats", "c")]
+
+
+@pytest.mark.parametrize("target", [None, "no-such-command-anywhere"])
+def test_without_the_setting_or_by_a_bad_one_nobody_is_told(target, caplog):
+    with dask.config.set({NOTICES: target}):
+        assert configured_notifier()._send is None
+    assert (target is not None) == ("no-such-command" in caplog.text)
