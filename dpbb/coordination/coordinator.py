@@ -50,7 +50,7 @@ from dpbb.coordination.messages import (
 from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.pace import WINDOW_S, Pace, RateMeter
-from dpbb.coordination.saves import Saves
+from dpbb.coordination.saves import SaveRequest, Saves
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
@@ -519,34 +519,34 @@ class Coordinator:
         self.book.nudge_leased()
         self._go_on(now)
 
-    def request_save(self, now: float, patience_s: float = math.inf) -> int:
-        """Ask all leased seats for a full report; return a token for ``save_done``.
+    def request_save(self, now: float, patience_s: float = math.inf) -> SaveRequest:
+        """Ask all leased seats for a full report.
 
         The first ones at once, the others by ``ask_on``; who does not answer is waited
         for as long as ``patience_s`` says (``Saves.request``).
         """
         leases = self.book.leases
-        token = self._saves.request(
+        request = self._saves.request(
             {lease.id: lease.open_roots for lease in leases.values()},
             now,
             rate=self.spec.max_reports,
             patience_s=patience_s,
         )
-        self.ask_on(token, now)
-        return token
+        self.ask_on(request, now)
+        return request
 
-    def ask_on(self, token: int, now: float) -> bool:
+    def ask_on(self, request: SaveRequest, now: float) -> bool:
         """Ask the next seats of a request; whether there were any."""
         leases = self.book.leases
-        asked = self._saves.next(token, now, leases.keys())
+        asked = self._saves.next(request, now, leases.keys())
         for lease_id in asked:
             leases[lease_id].save = True
             self.book.nudge(leases[lease_id].seat.id)
         return bool(asked)
 
-    def save_done(self, token: int) -> bool:
+    def save_done(self, request: SaveRequest) -> bool:
         """Whether the leases of that moment have reported; see ``Saves.done``."""
-        return self._saves.done(token, self.book.leases.keys())
+        return self._saves.done(request, self.book.leases.keys())
 
     def fail(self, error: str, now: float) -> None:
         """Stop at once with an error; all units stay as of their last full report."""

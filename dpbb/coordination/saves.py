@@ -26,8 +26,8 @@ ROOT_S = 5e-7
 """For each of its open roots a seat has more time to answer."""
 
 
-@dataclass(slots=True)
-class _Request:
+@dataclass(slots=True, eq=False)
+class SaveRequest:
     """One request: who has to be asked yet, and who was and has until when."""
 
     began: float
@@ -37,22 +37,16 @@ class _Request:
     asked: dict[LeaseId, tuple[float, int]] = field(default_factory=dict)
     n_asked: int = 0
 
-    @property
-    def open(self) -> bool:
-        return bool(self.queue or self.asked)
-
 
 class Saves:
-    """Requests that all leased seats report in full; each has a token."""
+    """Requests that all leased seats report in full.
+
+    ``open``: those that nobody has seen done yet.
+    """
 
     def __init__(self) -> None:
-        self._last = 0
-        self._open: dict[int, _Request] = {}
+        self.open: list[SaveRequest] = []
         self._silent: set[LeaseId] = set()
-
-    def __len__(self) -> int:
-        """How many requests nobody has seen done yet."""
-        return len(self._open)
 
     def request(
         self,
@@ -61,8 +55,8 @@ class Saves:
         *,
         rate: float = math.inf,
         patience_s: float = math.inf,
-    ) -> int:
-        """Wait for the next full report of each of these leases; returns a token.
+    ) -> SaveRequest:
+        """Wait for the next full report of each of these leases.
 
         Parameters
         ----------
@@ -74,21 +68,17 @@ class Saves:
             A seat that has not answered after so long, and ``ROOT_S`` for each of its
             roots, is waited for no longer.
         """
-        self._last += 1
-        queue = deque(leases.items())
-        self._open[self._last] = _Request(now, rate, patience_s, queue)
-        return self._last
+        request = SaveRequest(now, rate, patience_s, deque(leases.items()))
+        self.open.append(request)
+        return request
 
     def next(
-        self, token: int, now: float, leases: Collection[LeaseId]
+        self, request: SaveRequest, now: float, leases: Collection[LeaseId]
     ) -> list[LeaseId]:
         """Return the leases that are to be asked now.
 
         ``leases``: those that there are now: the others are waited for no longer.
         """
-        request = self._open.get(token)
-        if request is None:
-            return []
         self._silent.intersection_update(leases)
         for lease, (until, _) in list(request.asked.items()):
             if lease not in leases or now >= until:
@@ -118,23 +108,20 @@ class Saves:
     def reported(self, lease: LeaseId) -> None:
         """Take note of a full report."""
         self._silent.discard(lease)
-        for request in self._open.values():
+        for request in self.open:
             request.asked.pop(lease, None)
 
-    def done(self, token: int, leases: Collection[LeaseId]) -> bool:
+    def done(self, request: SaveRequest, leases: Collection[LeaseId]) -> bool:
         """Whether every lease of that moment has reported in full since, or is gone.
 
         Or is waited for no longer; see ``next``, which has to be called meanwhile.
 
         ``leases``: those that there are now.
         """
-        if not 1 <= token <= self._last:
-            raise ValueError(f"expected a token of request_save, got {token}")
-        request = self._open.get(token)
-        if request is not None:
-            for lease in [lease for lease in request.asked if lease not in leases]:
-                del request.asked[lease]
-            if request.open:
-                return False
-            del self._open[token]
+        for lease in [lease for lease in request.asked if lease not in leases]:
+            del request.asked[lease]
+        if request.queue or request.asked:
+            return False
+        if request in self.open:
+            self.open.remove(request)
         return True

@@ -8,7 +8,6 @@ Dask is even imported here, and a run may be submitted before they have joined.
 from __future__ import annotations
 
 import logging
-import socket
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,12 +25,9 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 HOST = "127.0.0.1"
-DASHBOARD_PORT = 8787
+DASHBOARD = f"{HOST}:8787"
 CLIENT_S = 120.0
 """A client of the new cluster is there by then, also on a busy machine."""
-
-_starting = Lock()
-"""One cluster at a time, as two would find the same port free."""
 
 
 @contextmanager
@@ -39,7 +35,7 @@ def embedded_cluster(
     *,
     workers: int | None = None,
     threads: int | None = None,
-    dashboard_address: str | None = None,
+    dashboard_address: str = DASHBOARD,
     engine: str = "auto",
     warm_up: tuple[Problem[Any], TreeOptions] | None = None,
     unwanted: Callable[[], bool] = lambda: False,
@@ -55,7 +51,7 @@ def embedded_cluster(
     threads
         Threads in all; default: the physical cores.
     dashboard_address
-        Default: port 8787 of this host alone, or a free one if that is taken.
+        Default: port 8787 of this host alone; a free one if that is taken.
     engine
         Engine that will be asked for; with ``warm_up``.
     warm_up
@@ -104,21 +100,20 @@ def embedded_cluster(
         # the problem's class may be one of the user's script or notebook: by value
         message = None if warm_up is None else cloudpickle.dumps((engine, *warm_up))
         stack.enter_context(quiet_dask())
-        with _starting:
-            cluster = LocalCluster(
-                n_workers=len(environs),
-                threads_per_worker=max(1, cores // len(environs)),
-                worker_class=EmbeddedWorker,
-                protocol="tcp://",
-                host=HOST,
-                dashboard_address=dashboard_address or free_dashboard_address(),
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=False,
-                spares=spares,
-                environs=environs,
-                on_hopeless=lambda text: _fail_runs(started, text),
-                warm_up=message,
-            )
+        cluster = LocalCluster(
+            n_workers=len(environs),
+            threads_per_worker=max(1, cores // len(environs)),
+            worker_class=EmbeddedWorker,
+            protocol="tcp://",
+            host=HOST,
+            dashboard_address=dashboard_address,
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=False,
+            spares=spares,
+            environs=environs,
+            on_hopeless=lambda text: _fail_runs(started, text),
+            warm_up=message,
+        )
         started.append(stack.enter_context(cluster))
         attach_later(cluster.scheduler)
         yield cluster, stack.enter_context(_client(cluster))
@@ -134,17 +129,6 @@ def _client(cluster: LocalCluster) -> Client:
             f"expected the cluster on this machine to answer within {CLIENT_S:g} s, "
             "got no answer: it was closed, or its event loop is blocked"
         ) from error
-
-
-def free_dashboard_address() -> str:
-    """Return this host's usual dashboard address, or another port if it is taken."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, DASHBOARD_PORT))
-        except OSError:
-            return f"{HOST}:0"
-    return f"{HOST}:{DASHBOARD_PORT}"
 
 
 def _end_all(processes: Iterable[subprocess.Popen[bytes]]) -> None:

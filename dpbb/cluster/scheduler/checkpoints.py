@@ -64,11 +64,11 @@ async def full_reports(
     """
     if coordinator.finished:
         return
-    token = coordinator.request_save(time.monotonic(), patience_s)
+    request = coordinator.request_save(time.monotonic(), patience_s)
     advance()
-    while not (coordinator.finished or coordinator.save_done(token)):
+    while not (coordinator.finished or coordinator.save_done(request)):
         await asyncio.sleep(_POLL_S)
-        if coordinator.ask_on(token, time.monotonic()):
+        if coordinator.ask_on(request, time.monotonic()):
             advance()
 
 
