@@ -1,15 +1,12 @@
 """Who explores what: seats, units of open work, leases, and how they end.
 
 ``Book`` keeps what must agree with each other: which unit is where (waiting, assigned,
-leased) and at which seat, the exact sum of open leaves, and the span map. The
-coordinator says when; nothing here knows of incumbents, limits, or the end of the run.
+leased) and at which seat, and the exact sum of open leaves. The coordinator says when;
+nothing here knows of incumbents, limits, or the end of the run.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dpbb.coordination.balance import Balance, note_speed
 from dpbb.coordination.checkpoint import Checkpoint
@@ -25,8 +22,8 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
-from dpbb.coordination.span_map import SpanMap, cells_of
-from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
+from dpbb.coordination.span_map import cells_of, spans_of
+from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import leaves_text, n_leaves
@@ -56,7 +53,6 @@ class Book:
         self.seats: dict[SeatId, SeatRecord] = {}
         self.used_seats: dict[SeatId, str] = {}  # those that ever reported: engine
         self.balance = Balance(self)
-        self.span_map = SpanMap()
         self.journal: Journal | None = None  # for a certificate
         self.counters = Counters.zero(spec.problem.n_jobs)
         self.closed_leaves = 0
@@ -191,7 +187,7 @@ class Book:
             return None
         _, unit = self.waiting.popitem(last=False)
         self.assigned[unit.id] = unit
-        unit.place, unit.seat, unit.since = Place.ASSIGNED, seat, now
+        unit.seat, unit.since = seat, now
         seat.unit = unit
         self.balance.seat_changed(seat)
         return Assignment(unit.id, unit.attempt, seat_id)
@@ -251,7 +247,6 @@ class Book:
             since=now,
             safe_at=now,
         )
-        self._move(unit, Place.LEASED)
         del self.assigned[unit.id]
         unit.lease = lease
         unit.fresh = False
@@ -262,7 +257,6 @@ class Book:
         """Take a unit from its seat; it waits again with a new attempt."""
         self.assigned.pop(unit.id, None)
         self._end(unit, finished=False)
-        self._move(unit, Place.WAITING)
         unit.attempt += 1
         # to the front: what is half done is finished before new work is begun
         self.waiting[unit.id] = unit
@@ -271,7 +265,6 @@ class Book:
     def finish(self, unit: Unit) -> None:
         """Strike out a leased unit of which nothing remains."""
         self._end(unit, finished=True)
-        self.span_map.add("leased", unit.cells, -1)
         del self.units[unit.id]
 
     def _end(self, unit: Unit, *, finished: bool) -> None:
@@ -310,7 +303,7 @@ class Book:
     def requeue_all(self, *, leased: bool) -> None:
         """Take back what is assigned and, if asked for, what is leased."""
         for unit in list(self.units.values()):
-            if unit.place is Place.ASSIGNED or (leased and unit.lease is not None):
+            if unit.seat is not None and (leased or unit.lease is None):
                 self.requeue(unit)
 
     def expire(
@@ -350,8 +343,6 @@ class Book:
         least_lb: int,
         *,
         fresh: bool,
-        leaves: int | None = None,
-        cells: NDArray[np.bool_] | None = None,
         parent: Unit | None = None,
         known: UnitId | None = None,
     ) -> Unit:
@@ -361,8 +352,8 @@ class Book:
         unit = Unit(
             id=UnitId(self.made) if known is None else known,
             last_roots=roots,
-            leaves=roots.leaves if leaves is None else leaves,
-            cells=cells_of(roots) if cells is None else cells,
+            leaves=roots.leaves,
+            cells=cells_of(roots),
             least_lb=least_lb,
             fresh=fresh,
         )
@@ -370,7 +361,6 @@ class Book:
             self.journal.made(unit, 0 if parent is None else parent.id)
         self.units[unit.id] = self.waiting[unit.id] = unit
         self.open_leaves += unit.leaves
-        self.span_map.add("waiting", unit.cells)
         return unit
 
     def cut(self, unit: Unit, parts: int) -> int:
@@ -379,11 +369,9 @@ class Book:
         if len(pieces) < 2:
             return 0
         self.open_leaves -= unit.leaves
-        self.span_map.add("waiting", unit.cells, -1)
         unit.roots, unit.leaves = pieces[0], pieces[0].leaves
         unit.cells = cells_of(unit.roots)
         self.open_leaves += unit.leaves
-        self.span_map.add("waiting", unit.cells)
         unit.worth_s /= len(pieces)
         for piece in pieces[1:]:
             made = self.make(piece, unit.least_lb, fresh=unit.fresh, parent=unit)
@@ -458,8 +446,6 @@ class Book:
         )
         self.closed_leaves += closed_leaves(closed)
         self.open_leaves += checked.remaining_leaves - unit.leaves
-        self.span_map.add("leased", unit.cells, -1)
-        self.span_map.add("leased", checked.remaining_cells)
         unit.roots, unit.leaves = checked.next.roots, checked.remaining_leaves
         unit.cells = checked.remaining_cells
         unit.losses = 0
@@ -483,11 +469,13 @@ class Book:
                 f"of {leaves_text(total)} leaves are closed"
             )
 
-    def _move(self, unit: Unit, place: Place) -> None:
-        if unit.place.span != place.span:
-            self.span_map.add(unit.place.span, unit.cells, -1)
-            self.span_map.add(place.span, unit.cells)
-        unit.place = place
+    def spans(self) -> tuple[tuple[float, float, str], ...]:
+        """Where the open units lie; see ``Snapshot``."""
+        units = self.units.values()
+        return spans_of(
+            (unit.cells for unit in units if unit.lease is None),
+            (unit.cells for unit in units if unit.lease is not None),
+        )
 
     def _forget_ahead(self, lease: LeaseRecord) -> None:
         self.ahead_decomposed -= lease.decomposed_since_full

@@ -686,7 +686,7 @@ class Coordinator:
             open_roots=sum(unit.open_roots for unit in book.units.values()),
             seats=self._seat_snapshots(now),
             trajectory=tuple(incumbent.trajectory),
-            spans=book.span_map.spans(),
+            spans=book.spans(),
             events=self.events.latest(),
             termination=None if self.termination is None else self.termination.value,
             error=self.error,

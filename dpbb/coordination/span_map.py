@@ -1,11 +1,10 @@
-"""Where in [0, n!) the open work lies: a coarse map, kept up to date unit by unit.
+"""Where in [0, n!) the open work lies: a coarse map.
 
 The map has ``N_CELLS`` cells of equal shares of n!. A unit occupies the cells that its
-roots touch, so late in a run the map still shows where the last specks are. Cells are
-counted in integers: floats added and taken away would leave ghosts behind.
+roots touch, so late in a run the map still shows where the last specks are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -45,7 +44,7 @@ def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
 
 
 def states_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
-    """Map of [0, n!) as an array; the inverse of ``SpanMap.spans``.
+    """Map of [0, n!) as an array; the inverse of ``spans_of``.
 
     Returns
     -------
@@ -58,27 +57,22 @@ def states_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
     return cells
 
 
-class SpanMap:
-    """How many waiting and how many leased units touch each cell."""
+def spans_of(
+    waiting: Iterable[NDArray[np.bool_]], leased: Iterable[NDArray[np.bool_]]
+) -> tuple[tuple[float, float, str], ...]:
+    """(begin, end, state) as shares of n!, of the cells that units touch.
 
-    def __init__(self) -> None:
-        self._units = {
-            "waiting": np.zeros(N_CELLS, np.int64),
-            "leased": np.zeros(N_CELLS, np.int64),
-        }
-
-    def add(self, state: str, cells: NDArray[np.bool_], times: int = 1) -> None:
-        """Count a unit in; with ``times`` of -1 out again."""
-        self._units[state] += cells * times
-
-    def spans(self) -> tuple[tuple[float, float, str], ...]:
-        """(begin, end, state) as shares of n!; leased wins over waiting."""
-        state = np.where(
-            self._units["leased"] > 0, 2, np.where(self._units["waiting"] > 0, 1, 0)
-        )
-        borders = [0, *(np.flatnonzero(np.diff(state)) + 1).tolist(), N_CELLS]
-        return tuple(
-            (begin / N_CELLS, end / N_CELLS, STATES[state[begin]])
-            for begin, end in pairwise(borders)
-            if state[begin]
-        )
+    Leased wins over waiting.
+    """
+    codes = np.zeros(N_CELLS, np.uint8)
+    for code, units in enumerate((waiting, leased), 1):
+        touched = np.zeros(N_CELLS, np.bool_)
+        for cells in units:
+            touched |= cells
+        codes[touched] = code
+    borders = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), N_CELLS]
+    return tuple(
+        (begin / N_CELLS, end / N_CELLS, STATES[codes[begin]])
+        for begin, end in pairwise(borders)
+        if codes[begin]
+    )

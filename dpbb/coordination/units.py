@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +14,9 @@ from dpbb.coordination.snapshot import SeatSnapshot
 from dpbb.tree.work_unit import WorkUnit
 
 
-class Place(Enum):
-    """Where a unit is."""
-
-    WAITING = auto()
-    ASSIGNED = auto()  # a future for a seat exists, which has not leased it yet
-    LEASED = auto()
-
-    @property
-    def span(self) -> str:
-        """Its kind on the span map."""
-        return "leased" if self is Place.LEASED else "waiting"
-
-
 @dataclass(slots=True, eq=False)
 class Unit:
-    """An open unit.
+    """An open unit: it waits, or is assigned to a seat, or leased by one, too.
 
     ``roots``, ``leaves`` and ``cells`` are those of the last full report, ``roots`` and
     ``leaves`` without what was given away since; ``least_lb`` is a lower bound of all
@@ -48,8 +34,7 @@ class Unit:
     worth_s: float = math.inf  # what a seat probably takes for it
     attempt: int = 1
     losses: int = 0  # leases lost in a row without a full report
-    place: Place = Place.WAITING
-    seat: SeatRecord | None = None
+    seat: SeatRecord | None = None  # there is a future for it
     lease: LeaseRecord | None = None
     since: float = 0.0  # when it was assigned
     gifts: list[WorkUnit] = field(default_factory=list)  # not yet out of last_roots

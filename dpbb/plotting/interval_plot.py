@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.coordination.span_map import STATES, SpanMap, cells_of
+from dpbb.coordination.span_map import STATES, cells_of, spans_of
 from dpbb.plotting import style
 from dpbb.text.names import percent
 from dpbb.tree.counters import closed_leaves
@@ -88,11 +88,11 @@ def _of_checkpoint(
     saved: Checkpoint,
 ) -> tuple[str, float, dict[str, int], Sequence[tuple[float, float, str]]]:
     """Return the instance's name, the share that is finished, units, and spans."""
-    cells, units = SpanMap(), {"waiting": 0, "leased": 0}
-    for unit in saved.units:
-        state = "waiting" if unit.fresh else "leased"
-        units[state] += 1
-        cells.add(state, cells_of(unit.open_roots))
+    fresh, begun = (
+        [cells_of(unit.open_roots) for unit in saved.units if unit.fresh == is_fresh]
+        for is_fresh in (True, False)
+    )
+    units = {"waiting": len(fresh), "leased": len(begun)}
     leaves = n_leaves(saved.spec.problem.n_jobs)
     explored = closed_leaves(saved.counters.closed) / leaves
-    return saved.spec.instance, explored, units, cells.spans()
+    return saved.spec.instance, explored, units, spans_of(fresh, begun)

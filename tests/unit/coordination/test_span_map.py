@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.coordination.span_map import N_CELLS, SpanMap, cells_of
+from dpbb.coordination.span_map import N_CELLS, cells_of, spans_of, states_of
 from dpbb.tree.work_unit import WorkUnit
 from tests.intervals import intervals_of, unit_between
 
@@ -46,14 +46,10 @@ def test_first_and_last_leaf_are_in_the_first_and_last_cell():
     assert cells_of(unit).nonzero()[0].tolist() == [0, N_CELLS - 1]
 
 
-def test_leased_wins_over_waiting_and_what_leaves_leaves_no_ghost():
-    spans = SpanMap()
+def test_leased_wins_over_waiting():
     half = cells_of(unit_between(5, 0, 60))
     whole = cells_of(WorkUnit.whole(5))
-    spans.add("waiting", whole)
-    spans.add("leased", half)
-    assert spans.spans() == ((0.0, 0.5, "leased"), (0.5, 1.0, "waiting"))
-    spans.add("waiting", whole, -1)
-    assert spans.spans() == ((0.0, 0.5, "leased"),)
-    spans.add("leased", half, -1)
-    assert spans.spans() == ()
+    assert spans_of([whole], [half]) == ((0.0, 0.5, "leased"), (0.5, 1.0, "waiting"))
+    assert spans_of([], [half, half]) == ((0.0, 0.5, "leased"),)
+    assert spans_of([], []) == ()
+    assert states_of(spans_of([whole], [half])).tolist() == [2] * 120 + [1] * 120
