@@ -25,7 +25,7 @@ from dpbb.result import Result, Termination
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
-from dpbb.solving.results import certified_at_root, result_of_run, result_without_tree
+from dpbb.solving.results import result_of_run, result_without_tree, with_certificate
 from dpbb.solving.start import start
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ def _ended_early(call: Call, plan: Plan) -> Result | None:
         return None
     result = result_without_tree(plan, end)
     if plan.proved and call.options.certificate is not None:
-        result = certified_at_root(plan, result)
+        result = with_certificate(call.problem, result, plan.permutation)
     return _written(call, result)
 
 

@@ -207,14 +207,6 @@ def _result(
     )
 
 
-def certified_at_root(plan: Plan, result: Result) -> Result:
-    """Return a result that the root's bound proves, with its certificate.
-
-    Without one if the problem cannot encode itself.
-    """
-    return _with_certificate(plan.problem, result, plan.permutation)
-
-
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     """Return the result with its certificate, if the run has what one takes.
 
@@ -224,11 +216,11 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     problem, jobs = spec.problem, outcome.permutation
     at_root = result.proof is Proof.ROOT_BOUND and result.status is Status.OPTIMAL
     if at_root and spec.certificate:
-        return _with_certificate(problem, result, jobs)
+        return with_certificate(problem, result, jobs)
     if outcome.journal is None or not outcome.exhausted:
         return result
     counters = outcome.counters
-    return _with_certificate(
+    return with_certificate(
         problem,
         result,
         jobs,
@@ -251,14 +243,18 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     )
 
 
-def _with_certificate(
+def with_certificate(
     problem: Problem[Any],
     result: Result,
     jobs: tuple[int, ...] | None,
     of_tree: dict[str, Any] | None = None,
     **content: Any,
 ) -> Result:
-    """Return the result with a certificate, where ``jobs`` have the tree's numbers."""
+    """Return the result with a certificate, where ``jobs`` have the tree's numbers.
+
+    That is one of the root if there is no tree in ``content``; of a problem that cannot
+    encode itself there is none.
+    """
     if not isinstance(problem, Encodable):
         return result
     whole: dict[str, Any] = {

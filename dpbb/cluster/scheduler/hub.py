@@ -222,23 +222,13 @@ class Hub:
     # -- seats ------------------------------------------------------------------
 
     def hello(
-        self,
-        worker: str,
-        nthreads: int,
-        seats: list[dict[str, Any]],
-        *,
-        host: str = "",
-        cores: int = 0,
-        name: str = "",
+        self, worker: str, nthreads: int, seats: list[dict[str, Any]], **about: Any
     ) -> None:
-        """Take in the seats of a worker, of a host where it may use so many cores.
-
-        ``name``: of the worker, as Dask shows it.
-        """
+        """Take in the seats of a worker; ``about``: as of ``SeatTable.announce``."""
         self.remove_worker(worker)
         for message in seats:  # a worker of the same GPUs may have more than its part
             self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
-        self.table.announce(worker, nthreads, seats, host=host, cores=cores, name=name)
+        self.table.announce(worker, nthreads, seats, **about)
         self._sharing.join(self.table.workers[worker])
         self._settle()
 

@@ -109,8 +109,6 @@ class Claim:
     def __init__(self, folder: Folder, run_id: RunId) -> None:
         self._folder = Folder(folder.source)  # a connection is for one thread
         self._lock = threading.Lock()
-        self._nonce = uuid4().hex
-        self._run_id = run_id
         self._left = False
         before = read_owner(folder)
         if before is not None and is_owned(folder, patient=True):
@@ -120,19 +118,28 @@ class Claim:
                 f"expected {folder.label(NAME)} to be missing, or of dpbb, got another "
                 "file, which is not written over: delete it, or choose another folder"
             )
-        self._generation = 0 if before is None else before.generation + 1
-        self.tag = "" if before is None else self._nonce[:8]
-        self._beat()
+        self._mine = Owner(
+            uuid4().hex,
+            run_id,
+            folder.host,
+            os.getpid(),
+            started=psutil.Process().create_time(),
+            beat=time.time(),
+            generation=0 if before is None else before.generation + 1,
+            machine=machine_here(),
+        )
+        self.tag = "" if before is None else self._mine.nonce[:8]
+        self._beat(time.time())
         time.sleep(SETTLE_S)
         self._require_mine()
-        _held.add(self._nonce)
+        _held.add(self._mine.nonce)
 
     def renew(self) -> None:
         """Give a sign of life; CheckpointError if somebody else took the folder."""
         with self._lock:
             if not self._left:
                 self._require_mine()
-                self._beat(before=self._require_mine)
+                self._beat(time.time(), before=self._require_mine)
 
     def check(self) -> None:
         """Raise CheckpointError if somebody else took the folder."""
@@ -154,33 +161,20 @@ class Claim:
     def _leave(self) -> bool:
         """Give no sign of life any more; returns whether the folder is still ours."""
         self._left = True
-        _held.discard(self._nonce)
+        _held.discard(self._mine.nonce)
         owner = read_owner(self._folder)
-        return owner is not None and owner.nonce == self._nonce
+        return owner is not None and owner.nonce == self._mine.nonce
 
-    def _beat(
-        self, now: float | None = None, before: Callable[[], None] | None = None
-    ) -> None:
-        pid = os.getpid()
-        started = psutil.Process(pid).create_time()
-        owner = Owner(
-            self._nonce,
-            self._run_id,
-            self._folder.host,
-            pid,
-            started,
-            time.time() if now is None else now,
-            self._generation,
-            machine_here(),
-        )
-        self._folder.write(NAME, [json.dumps(asdict(owner)).encode()], before)
+    def _beat(self, now: float, before: Callable[[], None] | None = None) -> None:
+        owner = asdict(self._mine) | {"beat": now}
+        self._folder.write(NAME, [json.dumps(owner).encode()], before)
 
     def _require_mine(self) -> None:
         owner = read_owner(self._folder)
         if (
             owner is not None
-            and owner.nonce != self._nonce
-            and owner.generation >= self._generation
+            and owner.nonce != self._mine.nonce
+            and owner.generation >= self._mine.generation
         ):
             raise CheckpointError(self._refusal(owner))
 
