@@ -36,7 +36,6 @@ from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, LeaseBasis
 from dpbb.coordination.messages import (
     Assignment,
-    GiftWanted,
     Lease,
     LeaseId,
     Order,
@@ -459,29 +458,23 @@ class Coordinator:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
         return self._pace.order(kind, self.ub, len(self.book.leases))
 
-    def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
-        """Return what a nudged seat may give at once, before it asks what is wanted.
+    def hint(self, seat_id: SeatId) -> dict[str, Any]:
+        """Return what a nudged seat is told at once, before it asks.
 
-        None if it is to report and do as the answer says.
+        ``full``: whether it is to report in full. ``lease``, ``max_roots``: it may give
+        so many roots, if that is still its lease. Else it reports, and does as the
+        answer says.
         """
-        lease = self._lease_of(seat_id)
-        if lease is None or lease.seat.draining or lease.save:
-            return None
+        seat = self.book.seats.get(seat_id) if self.running else None
+        lease = None if seat is None or seat.unit is None else seat.unit.lease
+        told = {"full": lease is not None and lease.save}
+        if lease is None or lease.save or lease.seat.draining:
+            return told
         balance = self.book.balance
         if balance.mixed or not balance.shall_donate(lease):
-            return None
+            return told
         lease.asked_to_donate = True
-        return GiftWanted(lease.id, balance.roots_to_give(lease))
-
-    def full_wanted(self, seat_id: SeatId) -> bool:
-        """Whether a nudged seat is to report in full at once."""
-        lease = self._lease_of(seat_id)
-        return lease is not None and lease.save
-
-    def _lease_of(self, seat_id: SeatId) -> LeaseRecord | None:
-        """Return the lease of a seat, while work is given out."""
-        seat = self.book.seats.get(seat_id) if self.running else None
-        return None if seat is None or seat.unit is None else seat.unit.lease
+        return {**told, "lease": lease.id, "max_roots": balance.roots_to_give(lease)}
 
     def _lists_at_stop(self, lease: LeaseRecord) -> bool:
         """Whether a seat's last report says what remains."""

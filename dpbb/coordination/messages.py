@@ -214,14 +214,6 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class GiftWanted:
-    """A hint to a seat: donate, if this is still your lease."""
-
-    lease: LeaseId
-    max_roots: int
-
-
-@dataclass(frozen=True, slots=True)
 class FullReport:
     """The part of a report that moves the ledger.
 

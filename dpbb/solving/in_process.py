@@ -134,7 +134,7 @@ class InProcessRun:
         with self._lock:
             self._coordinator.tick(time.monotonic())
             if self._coordinator.nudges():
-                self.control.hint(ub=None, report_now=True)
+                self.control.hint(report=True)
             over = self._coordinator.finished  # nobody waited while it compiled
         return SeatStatus.CLOSED if over else SeatStatus.OPEN
 

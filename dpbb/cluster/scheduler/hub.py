@@ -409,12 +409,9 @@ class Hub:
         for seat_id in coordinator.nudges():
             seat = self.table.seats.get(seat_id)
             if seat is not None:
-                message: dict[str, Any] = {"full": coordinator.full_wanted(seat_id)}
-                gift = coordinator.gift_wanted(seat_id)
-                if gift is not None:
-                    message |= {"lease": gift.lease, "max_roots": gift.max_roots}
+                told = coordinator.hint(seat_id)
                 self._shell.send(
-                    seat.worker, HINT, run.id, seat=seat_id, report=True, **message
+                    seat.worker, HINT, run.id, seat=seat_id, report=True, **told
                 )
         self._broadcast(run, now)
         self._look(run, (coordinator.value, run.seen[1]))

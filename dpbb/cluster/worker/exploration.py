@@ -15,8 +15,8 @@ import numpy as np
 
 from dpbb.coordination.messages import (
     FullReport,
-    GiftWanted,
     Lease,
+    LeaseId,
     Order,
     OrderKind,
     Report,
@@ -89,22 +89,27 @@ class SeatControl:
         self.report_now = False
         self.full_now = False
         self.ub: int | None = None
-        self.gift: GiftWanted | None = None
+        self.gift: tuple[LeaseId, int] | None = None
 
     def hint(
         self,
         *,
-        ub: int | None,
-        report_now: bool,
-        gift: GiftWanted | None = None,
+        ub: int | None = None,
+        report: bool = False,
         full: bool = False,
+        lease: LeaseId | None = None,
+        max_roots: int = 0,
+        **_: object,
     ) -> None:
-        """Take a hint; a worse UB than the last changes nothing."""
-        if gift is not None:
-            self.gift = gift
+        """Take a hint; a worse UB than the last changes nothing.
+
+        ``lease``, ``max_roots``: give so many roots, if that is still the lease.
+        """
+        if lease is not None:
+            self.gift = lease, max_roots
         if ub is not None and (self.ub is None or ub < self.ub):
             self.ub = ub
-        if report_now:
+        if report:
             self.report_now = True
         if full:
             self.full_now = True
@@ -280,10 +285,11 @@ class Exploration:
         if gift is None:  # nothing to clear: a hint may come at this moment
             return None
         self._link.control.gift = None
-        if gift.lease != self._lease.id:
+        lease, max_roots = gift
+        if lease != self._lease.id:
             return None
         self._link.control.report_now = False
-        return gift.max_roots
+        return max_roots
 
     def _advance(self, most_roots: int | None = None) -> bool:
         """Explore one slice, perhaps so that few roots are left open.

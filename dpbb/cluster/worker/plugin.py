@@ -33,14 +33,7 @@ from dpbb.cluster.worker.gpus import seat_kinds
 from dpbb.cluster.worker.heuristics import Channel, RunHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
-from dpbb.coordination.messages import (
-    GiftWanted,
-    LeaseId,
-    RunId,
-    RunSpec,
-    SeatId,
-    UnitId,
-)
+from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
 from dpbb.engines import nvml
 from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import processor_name
@@ -121,22 +114,11 @@ class DpbbWorkerPlugin(WorkerPlugin):
 
     # -- stream handlers: an exception in one would lose the worker ----------------
 
-    def hint(
-        self,
-        run_id: RunId,
-        seat: SeatId | None = None,
-        ub: int | None = None,
-        report: bool = False,
-        full: bool = False,
-        lease: LeaseId | None = None,
-        max_roots: int = 0,
-        **_: Any,
-    ) -> None:
+    def hint(self, run_id: RunId, seat: SeatId | None = None, **told: Any) -> None:
         """Pass a hint on to a seat, or to every seat of the run."""
-        gift = None if lease is None else GiftWanted(lease, max_roots)
         for name, link in list(self._links.items()):
             if link.run_id == run_id and seat in (None, name):
-                link.control.hint(ub=ub, report_now=report, gift=gift, full=full)
+                link.control.hint(**told)
 
     def improve(
         self,

@@ -39,9 +39,9 @@ def nudged_world(**changes):
 def test_donor_is_told_at_once_what_is_wanted():
     """It need not report to learn it."""
     world = nudged_world()
-    gift = world.coordinator.gift_wanted("a")
-    assert gift.lease == world.tasks["a"].lease.id
-    assert gift.max_roots == DONATION_ROOTS[1]
+    told = world.coordinator.hint("a")
+    assert told["lease"] == world.tasks["a"].lease.id
+    assert told["max_roots"] == DONATION_ROOTS[1]
     world.report("a", donate=True)
     assert world.coordinator.book.waiting
     assert not world.coordinator.book.balance._asked
@@ -50,7 +50,7 @@ def test_donor_is_told_at_once_what_is_wanted():
 def test_gift_that_comes_twice_is_two_units():
     """Hint and order crossed: more waits than is wanted, and nothing is lost."""
     world = nudged_world()
-    world.coordinator.gift_wanted("a")
+    world.coordinator.hint("a")
     world.report("a", donate=True)
     world.report("a", donate=True)
     assert len(world.coordinator.book.waiting) == 2
@@ -73,7 +73,7 @@ def test_nothing_is_wanted_of_who_has_other_orders(reason):
         case "not asked":
             coordinator.remove_seat("b", world.now)
             world.report("a")
-    assert coordinator.gift_wanted(seat) is None
+    assert coordinator.hint(seat) == {"full": reason == "save"}
 
 
 # -- a unit that waits for who is idle next ----------------------------------------

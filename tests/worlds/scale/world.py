@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cluster.rpc import HINT
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import GiftWanted, Order, Report
+from dpbb.coordination.messages import Order, Report
 from dpbb.coordination.wire import decode, decode_report, encode
 from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.physics import Tally
@@ -329,10 +329,8 @@ class World:
         if message.get("ub") is not None:
             self._outbox.append((to.learn, (self.gain_of(message["ub"]),)))
             return
-        gift = None
-        if "lease" in message:
-            gift = GiftWanted(message["lease"], message["max_roots"])
-        self._outbox.append((to.poke, (gift,)))
+        wanted = message.get("lease"), message.get("max_roots", 0)
+        self._outbox.append((to.poke, wanted))
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""

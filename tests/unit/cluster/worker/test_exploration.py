@@ -10,7 +10,7 @@ from dpbb.cluster.worker.exploration import (
     SeatControl,
     SeatStatus,
 )
-from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
+from dpbb.coordination.messages import Lease, Order, OrderKind
 from dpbb.engines.base import Candidate, Slice
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.cluster.support import Clock, World, tiny_spec
@@ -157,7 +157,7 @@ def test_all_optima_keep_the_upper_bound_one_above():
 def test_a_seat_with_many_roots_has_fewer_before_it_lists_them(monkeypatch, order):
     monkeypatch.setattr(ScriptedSession, "open_roots", FEW_ROOTS + 1)
     link = ScriptedLink(order)
-    link.control.hint(ub=None, report_now=True)
+    link.control.hint(report=True)
     session, _ = explore(link, 4)
     assert session.shrunk[:2] == [None, FEW_ROOTS]
     assert [report.decomposed for report in link.reports][:2] == [10, 20]
@@ -170,20 +170,20 @@ def test_hints_end_the_slice_under_way(monkeypatch):
     at_work = ScriptedSession.advance
 
     def advance(session, ub, max_seconds):
-        link.control.hint(ub=None, report_now=True)
+        link.control.hint(report=True)
         return at_work(session, ub, max_seconds)
 
     monkeypatch.setattr(ScriptedSession, "advance", advance)
     explore(link, 3)
     assert len(ended) == 3
-    link.control.hint(ub=5, report_now=False)
+    link.control.hint(ub=5)
     assert len(ended) == 3
 
 
 def test_donation_is_a_full_report_at_once():
     """With as many roots as the order allows, and the unit goes on."""
     link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
-    link.control.hint(ub=None, report_now=True)
+    link.control.hint(report=True)
     session, reusable = explore(link, 3)
     light, donation, last = link.reports
     assert light.full is None
@@ -198,14 +198,14 @@ def test_donation_is_a_full_report_at_once():
 def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
     """One for another lease is not: it came too late."""
     link = ScriptedLink()
-    link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.1", 7))
+    link.control.hint(report=True, lease="r/1.1", max_roots=7)
     session, _ = explore(link, 3)
     donation, last = link.reports
     assert session.given == [7]
     assert len(donation.full.donated) == 1
     assert last.full.last
     link = ScriptedLink()
-    link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.2", 7))
+    link.control.hint(report=True, lease="r/1.2", max_roots=7)
     session, _ = explore(link, 3)
     assert session.given == []
     assert link.reports[0].full is None
@@ -215,7 +215,7 @@ def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
 def test_drain_and_stop_give_back_what_remains(kind):
     """The session holds leaves of a unit that is not ours any more."""
     link = ScriptedLink(kind)
-    link.control.hint(ub=None, report_now=True)
+    link.control.hint(report=True)
     session, reusable = explore(link, 9)
     assert not reusable
     assert len(session.ubs) == 1
@@ -226,7 +226,7 @@ def test_drain_and_stop_give_back_what_remains(kind):
 def test_drop_ends_without_a_word():
     """The lease is gone: nothing that we say counts."""
     link = ScriptedLink(OrderKind.DROP)
-    link.control.hint(ub=None, report_now=True)
+    link.control.hint(report=True)
     _, reusable = explore(link, 9)
     assert not reusable
     assert len(link.reports) == 1
@@ -247,7 +247,7 @@ def test_closed_seat_explores_no_more():
     session, reusable = explore(link, 9)
     assert (len(session.ubs), reusable, link.reports) == (1, False, [])
     link = ScriptedLink(SeatClosedError("report"))
-    link.control.hint(ub=None, report_now=True)
+    link.control.hint(report=True)
     session, reusable = explore(link, 9)
     assert (len(session.ubs), reusable) == (1, False)
 
