@@ -48,7 +48,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.pace import WINDOW_S, Pace, RateMeter
+from dpbb.coordination.pace import Pace, RateMeter
 from dpbb.coordination.saves import SaveRequest, Saves
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.coordination.units import LeaseRecord
@@ -118,8 +118,8 @@ class Coordinator:
         self.error: str | None = None
         self.donations = before.donations
         # of leases given up at a stop, beyond the ledger
-        self.abandoned_decomposed = 0
-        self.abandoned_leaves = 0
+        self._abandoned_decomposed = 0
+        self._abandoned_leaves = 0
         self._seats: tuple[SeatSnapshot, ...] = ()
         self._seats_from = -math.inf  # when they were taken
         self._pace = Pace(spec)
@@ -160,16 +160,6 @@ class Coordinator:
         return self.incumbent.ub
 
     @property
-    def value(self) -> int | None:
-        """The incumbent's cost; None when there is no permutation."""
-        return self.incumbent.value
-
-    @property
-    def permutation(self) -> tuple[int, ...] | None:
-        """The incumbent."""
-        return self.incumbent.permutation
-
-    @property
     def lower_bound(self) -> int:
         """A value that no permutation costs less than.
 
@@ -189,14 +179,14 @@ class Coordinator:
     def decomposed(self) -> int:
         """Decomposed nodes, light reports included."""
         book = self.book
-        ahead = book.ahead_decomposed + self.abandoned_decomposed
+        ahead = book.ahead_decomposed + self._abandoned_decomposed
         return max(0, book.counters.decomposed + ahead)
 
     @property
     def leaves(self) -> int:
         """Leaves, light reports included."""
         book = self.book
-        return book.counters.leaves + book.ahead_leaves + self.abandoned_leaves
+        return book.counters.leaves + book.ahead_leaves + self._abandoned_leaves
 
     @property
     def nodes(self) -> int:
@@ -208,8 +198,8 @@ class Coordinator:
         """The ledger's counters and the nodes of leases that were given up."""
         ledger = self.book.counters
         return Counters(
-            ledger.decomposed + self.abandoned_decomposed,
-            ledger.leaves + self.abandoned_leaves,
+            ledger.decomposed + self._abandoned_decomposed,
+            ledger.leaves + self._abandoned_leaves,
             ledger.closed,
         )
 
@@ -272,10 +262,6 @@ class Coordinator:
         """
         self.book.remove_seat(seat_id, now, lost=lost, shown=shown)
         self._go_on(now)
-
-    def average_over(self, seconds: float) -> None:
-        """Have nodes a second be an average over so long at least."""
-        self.meter.window_s = max(WINDOW_S, seconds)
 
     def drain_seat(self, seat_id: SeatId, now: float) -> None:
         """Have a seat give its unit back; it gets no other until it is added again."""
@@ -374,8 +360,11 @@ class Coordinator:
         if lease is None or lease.id not in self.book.leases:
             return Order(OrderKind.DROP, self.ub)
         lease.answer = self._answer(lease)
-        if lease.answer.kind is OrderKind.DROP:
-            self.abandon(lease)
+        if lease.answer.kind is OrderKind.DROP:  # no list of what remains is wanted
+            self._abandoned_decomposed += lease.decomposed_since_full
+            self._abandoned_leaves += lease.leaves_since_full
+            self.book.count_nodes(lease, lease.nodes_since_full)
+            self.book.requeue(lease.unit)
             self._go_on(now)
         return lease.answer
 
@@ -638,13 +627,6 @@ class Coordinator:
             self.book.journal.pruned_at(self.incumbent.ub, self.incumbent.origin)
         self.events.add(now, "incumbent", f"{candidate.value} by {source}")
         return True
-
-    def abandon(self, lease: LeaseRecord) -> None:
-        """End a lease without a list of what remains; its nodes were explored."""
-        self.abandoned_decomposed += lease.decomposed_since_full
-        self.abandoned_leaves += lease.leaves_since_full
-        self.book.count_nodes(lease, lease.nodes_since_full)
-        self.book.requeue(lease.unit)
 
     def end(self, state: RunState, termination: Termination, now: float) -> None:
         """Take note that the run is over."""

@@ -235,7 +235,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     @event()
     def offer(self, data):
         jobs = data.draw(st.permutations(range(self.problem.n_jobs)))
-        before, cost = self.coordinator.value, self.problem.evaluate(jobs)
+        before, cost = self.coordinator.incumbent.value, self.problem.evaluate(jobs)
         better = before is None or cost < before
         taken = self.coordinator.offer(jobs, "guest", self.world.now)
         assert taken == (better and not self.coordinator.finished)
@@ -303,10 +303,10 @@ class CoordinatorMachine(RuleBasedStateMachine):
         assert coordinator.error is None
         assert coordinator.lower_bound <= self.best
         assert coordinator.ub >= self.best
-        if coordinator.value is not None:
-            assert coordinator.value >= self.best
-            cost = self.problem.evaluate(coordinator.permutation)
-            assert cost == coordinator.value
+        if coordinator.incumbent.value is not None:
+            assert coordinator.incumbent.value >= self.best
+            cost = self.problem.evaluate(coordinator.incumbent.permutation)
+            assert cost == coordinator.incumbent.value
 
     def teardown(self):
         """Whatever has happened, one more seat and some time end the run."""

@@ -177,15 +177,15 @@ class HeuristicThreads:
     def _send(self, run: OpenRun, parts: dict[str, Part]) -> None:
         """Tell the workers what is new to them."""
         state, coordinator = run.heuristics, run.coordinator
-        value = coordinator.value
+        value, best = coordinator.incumbent.value, coordinator.incumbent.permutation
         for worker in [*parts, *(state.parts.keys() - parts.keys())]:
             part, old = parts.get(worker, Part()), state.parts.get(worker, Part())
             news = part.threads > 0 and value != state.value
             if (part != old or news) and worker in self._table.workers:
                 run.informed.add(worker)
                 message: dict[str, Any] = {"value": value, **asdict(part)}
-                if part.threads and coordinator.permutation is not None:
-                    jobs = np.array(coordinator.permutation, "<u2")
+                if part.threads and best is not None:
+                    jobs = np.array(best, "<u2")
                     message["permutation"] = jobs.tobytes()
                 self._send_to(worker, IMPROVE, run.id, **message)
         state.parts, state.value = parts, value

@@ -200,7 +200,7 @@ class Hub:
                 run.broken = True
                 logger.error("run %s failed: %s", run_id, error)
             # not at every report: it is a minimum over all units
-            self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
+            self._look(run, run.coordinator.lower_bound)
             self._look_for_seats(run, now)
         self._heuristics.tick()
         self._sharing.due |= len(self.runs) > 1
@@ -414,7 +414,7 @@ class Hub:
                     seat.worker, HINT, run.id, seat=seat_id, report=True, **told
                 )
         self._broadcast(run, now)
-        self._look(run, (coordinator.value, run.seen[1]))
+        self._look(run, run.seen[1])
 
     def _give(self, run: OpenRun, now: float) -> None:
         """Give units that wait to idle seats, each with a new future."""
@@ -429,8 +429,9 @@ class Hub:
             run.informed.add(worker)
             self._shell.submit(run.id, assignment, worker)
 
-    def _look(self, run: OpenRun, seen: tuple[int | None, int | None]) -> None:
+    def _look(self, run: OpenRun, lower_bound: int | None) -> None:
         """Wake those who watch if value or lower bound is another than before."""
+        seen = run.coordinator.incumbent.value, lower_bound
         if seen != run.seen:
             run.seen = seen
             run.version += 1

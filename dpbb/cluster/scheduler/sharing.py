@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
 from dpbb.coordination.messages import RunId, SeatId
+from dpbb.coordination.pace import WINDOW_S
 
 TURN_S = 1.0
 """With fewer seats than runs, the seats change hands this often."""
@@ -145,7 +146,8 @@ class SeatSharing:
             text += more
         run.coordinator.events.add(now, "shared", text)
         # a run that waits for its turn is no slower than one that has it
-        run.coordinator.average_over(TURNS * TURN_S * (len(names) + 1))
+        round_s = TURNS * TURN_S * (len(names) + 1)
+        run.coordinator.meter.window_s = max(WINDOW_S, round_s)
 
     def _share_group(
         self, runs: list[OpenRun], seats: list[SeatState]

@@ -121,7 +121,7 @@ def test_lower_bound_is_the_least_of_the_open_units():
                 world.report(seat, full=True)
         units = units_of(world).values()
         least = min((unit.least_lb for unit in units), default=10**9)
-        best = world.coordinator.value or problem.trivial_ub
+        best = world.coordinator.incumbent.value or problem.trivial_ub
         assert world.coordinator.lower_bound == min(least, best)
         bounds.append(world.coordinator.lower_bound)
     assert bounds == sorted(bounds)  # it only rises
