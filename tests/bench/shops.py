@@ -70,7 +70,7 @@ def measured(args: argparse.Namespace) -> Iterator[Measurement]:
         for kind in args.kinds:
             problem = shop(kind, n_jobs)
             ub = dpbb.heuristic(problem, "neh", progress="none").makespan
-            assert ub is not None  # a greedy schedule is always there
+            assert ub is not None  # noqa: S101 - a greedy schedule is always there
             runs = [
                 explored(engine, device, problem, ub, args.limit_s)
                 for _ in range(args.repeat)
