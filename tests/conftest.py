@@ -16,7 +16,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: the machines that run the tests are shared, and compilation is slow.
-settings.register_profile("dpbb", deadline=None, print_blob=True)
+settings.register_profile("dpbb", max_examples=50, deadline=None, print_blob=True)
 settings.load_profile("dpbb")
 
 SHARED = Path(

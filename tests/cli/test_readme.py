@@ -50,7 +50,7 @@ def test_python_runs_as_pasted(tmp_path):
 def test_commands_run_as_pasted(tmp_path):
     """One shell, but for what installs dpbb and tests it.
 
-    A cluster has a free port, and what takes as long as it is told has three seconds.
+    A cluster has a free port, and what takes as long as it is told has two seconds.
     """
     (shop,) = snippets("text")
     (tmp_path / "shop.csv").write_text(shop, encoding="utf-8")
@@ -58,7 +58,7 @@ def test_commands_run_as_pasted(tmp_path):
     port = str(free_port())
     script = PROLOGUE + "\n".join(commands).replace("8786", port)
     script = script.replace("dask scheduler", f"dask scheduler --port {port}")
-    script = re.sub(r"(--time|--time-limit) \d+", r"\1 3", script)
+    script = re.sub(r"(--time|--time-limit|sleep) \d+", r"\1 2", script)
     shell = subprocess.Popen(  # noqa: S603
         ["bash", "-c", script],  # noqa: S607
         cwd=tmp_path,

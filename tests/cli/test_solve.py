@@ -85,7 +85,7 @@ def test_upper_bound_leaves_heuristics_on(dpbb):
 
 
 def test_limits_end_with_their_exit_codes(dpbb):
-    ran = dpbb("solve", "ta056", "--time-limit", 4, "--json", "-q")
+    ran = dpbb("solve", "ta056", "--time-limit", 2, "--json", "-q")
     values = json.loads(ran.out)
     assert (ran.code, values["status"]) == (3, "feasible")
     assert values["termination"] == "time_limit"

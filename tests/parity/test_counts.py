@@ -30,7 +30,7 @@ def cases(draw, engine, max_jobs=7, rules=RULES):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_counts_are_those_of_the_naive_tree(engine, rule, data):
     """The tree is a function of instance, root order, rule and branching_ub (law 1)."""
@@ -42,7 +42,7 @@ def test_counts_are_those_of_the_naive_tree(engine, rule, data):
     assert total.counters.closed.tolist() == expected.closed()
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_whole_equals_sum_of_parts(engine, data):
     """A node is counted by the interval that owns its first leaf, and by no other."""
@@ -81,7 +81,7 @@ def test_every_leaf_a_root(engine, data):
         assert sum(t.counters.leaves for t in totals) == len(expected.leaves)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data(), seed=SEEDS)
 def test_stops_donations_and_reloads_change_no_count(engine, data, seed):
     """Loading a root adds z, exporting one subtracts z; leaves stay (law 5)."""
@@ -95,7 +95,7 @@ def test_stops_donations_and_reloads_change_no_count(engine, data, seed):
     assert total.leaves == len(expected.leaves)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_a_cutoff_that_no_schedule_beats_is_proved(engine, data):
     """Infeasible cutoff: all is explored and nothing is found."""

@@ -359,7 +359,7 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_to
 
 class TestCoordinator(CoordinatorMachine.TestCase):
     settings = settings(
-        max_examples=80, stateful_step_count=50, suppress_health_check=CHECKS
+        max_examples=40, stateful_step_count=50, suppress_health_check=CHECKS
     )
 
 

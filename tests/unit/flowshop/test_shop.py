@@ -131,18 +131,6 @@ def test_bounds_and_optima_of_many_shops(objective, released, blocking):
     check_combination(objective, released, blocking, 200)
 
 
-@pytest.mark.parametrize(
-    ("objective", "blocking"),
-    [
-        ("total-completion", True),
-        pytest.param("max-tardiness", True, marks=pytest.mark.slow),
-        pytest.param("weighted-late-jobs", False, marks=pytest.mark.slow),
-    ],
-)
-def test_the_compiled_search_counts_as_the_reference(objective, blocking):
-    check_engine(objective, True, blocking, on_cpu, seeds=3)
-
-
 @pytest.mark.slow
 @each
 def test_every_compiled_search_counts_as_the_reference(objective, released, blocking):

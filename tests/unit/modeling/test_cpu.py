@@ -181,9 +181,10 @@ def test_values_of_more_than_32_bits_are_for_the_reference_engine():
 
 
 def test_values_of_more_than_16_bits_take_32():
-    problem = random_models(np.random.default_rng(0))["blocking"]
+    problem = random_models(np.random.default_rng(0))["makespan"]
     assert cpu.narrowest_dtype(problem, 1000) is np.int16
-    wide = dpbb.FlowShop(problem.times * 3000, blocking=True)
+    shop = dpbb.FlowShopInstance("shop", problem.times * 3000)
+    wide = FlowShopProblem(shop).as_text
     assert cpu.narrowest_dtype(wide, wide.trivial_ub) is np.int32
     ub = best_cost(wide) + 1
     assert counted(wide, "reference", ub) == counted(wide, "cpu", ub)
