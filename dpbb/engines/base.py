@@ -7,13 +7,15 @@ gives back.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.problems import model_of, models_known
@@ -103,11 +105,13 @@ SLICE_S = 0.05
 
 
 class Session(Protocol):
-    """One unit's exploration on one device; not thread-safe but for ``interrupt``."""
+    """One unit's exploration on one device; not thread-safe but for ``interrupt``.
 
-    @property
-    def slice_s(self) -> float:
-        """Seconds of a slice that suit the engine."""
+    What is written out here is right for one thread and short slices.
+    """
+
+    slice_s: float = SLICE_S
+    """Seconds of a slice that suit the engine."""
 
     def interrupt(self) -> None:
         """Have a long slice end soon: somebody wants something of the session.
@@ -115,6 +119,7 @@ class Session(Protocol):
         From any thread, and at any time: without a slice under way nothing happens, or
         the next one is short. A session of short slices may do nothing.
         """
+        return
 
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore; may be called at any time between slices."""
@@ -151,9 +156,21 @@ class Session(Protocol):
 
         For CPU engines with several; others do nothing.
         """
+        return
 
     def close(self) -> None:
         """Free threads and memory; idempotent."""
+        return
+
+
+def check_disjoint(session: Session, unit: WorkUnit) -> None:
+    """Check that a session has none of the roots of a unit.
+
+    InvariantError: it has: leaves would be explored twice.
+    """
+    everything = WorkUnit.concatenate([session.remaining(), unit])
+    if not everything.is_ordered_and_disjoint():
+        raise InvariantError("expected roots disjoint from the session's open ones")
 
 
 @runtime_checkable
@@ -164,14 +181,16 @@ class Clears(Protocol):
         """Forget all open roots; between slices."""
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """A way to explore trees; a stateless factory of sessions."""
 
     name: str
 
     def availability(self) -> str | None:
         """None if the engine can run in this process, else the reason and the fix."""
+        return None
 
+    @abstractmethod
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
         """None if the engine takes this problem and tree, else the reason.
 
@@ -179,11 +198,13 @@ class Engine(Protocol):
         ``dpbb.tree.branching.refusal``.
         """
 
+    @abstractmethod
     def devices(self, threads: int | None = None) -> list[Device]:
         """Devices of this process; raises EngineUnavailable when there are none."""
 
     def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
         """Load, and compile, what a session of the problem is going to need."""
+        self.open(problem, tree, replace(device, threads=1)).close()
 
     def open(
         self,
@@ -195,7 +216,7 @@ class Engine(Protocol):
         all_optima: bool = False,
         tuning: Tuning | None = None,
     ) -> Session:
-        """Start a session.
+        """Start a session; compiles on the first call on a machine.
 
         Parameters
         ----------
@@ -209,7 +230,28 @@ class Engine(Protocol):
         ------
         EngineUnavailable
             The engine cannot run here, or not this problem.
+        OptionError
+            A tuning value that is not allowed.
         """
+        obstacle = self.supports(problem, tree)
+        if obstacle is not None:
+            raise EngineUnavailable(f"the {self.name} engine cannot run: {obstacle}")
+        if device.threads < 1:
+            raise ValueError(f"expected at least 1 thread, got {device.threads}")
+        ub = problem.trivial_ub if ub is None else ub
+        return self._session(problem, tree, device, ub, all_optima, tuning or Tuning())
+
+    @abstractmethod
+    def _session(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        ub: int,
+        all_optima: bool,
+        tuning: Tuning,
+    ) -> Session:
+        """``open``, of a problem that the engine supports."""
 
 
 def obstacle_of(

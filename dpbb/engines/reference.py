@@ -15,23 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Candidate, Device, Slice
+from dpbb.engines.base import Candidate, Device, Engine, Session, Slice, check_disjoint
 from dpbb.engines.ivm import Ivm
-from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.tree.branching import refusal
 from dpbb.tree.work_unit import WorkUnit
 
 
-class ReferenceEngine:
+class ReferenceEngine(Engine):
     """See ``dpbb.engines.base.Engine``."""
 
     name = "reference"
-
-    def availability(self) -> str | None:
-        """None: it runs everywhere."""
-        return None
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
         """None unless the problem has no such tree."""
@@ -43,28 +38,19 @@ class ReferenceEngine:
         uuid = f"cpu-{host}-{os.getpid()}"
         return [Device("cpu", uuid, threads=1, name=platform.processor() or host)]
 
-    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
-        """Do nothing: nothing is compiled."""
-
-    def open(
+    def _session(
         self,
         problem: Problem[Any],
         tree: TreeOptions,
         device: Device,
-        *,
-        ub: int | None = None,
-        all_optima: bool = False,
-        tuning: Tuning | None = None,
+        ub: int,
+        all_optima: bool,
+        tuning: Tuning,
     ) -> ReferenceSession:
-        """Start a session; device and tuning change nothing here."""
-        obstacle = self.supports(problem, tree)
-        if obstacle is not None:
-            raise EngineUnavailable(f"the reference engine cannot run: {obstacle}")
-        first_ub = problem.trivial_ub if ub is None else ub
-        return ReferenceSession(problem, tree, first_ub, all_optima=all_optima)
+        return ReferenceSession(problem, tree, ub, all_optima=all_optima)
 
 
-class ReferenceSession:
+class ReferenceSession(Session):
     """See ``dpbb.engines.base.Session``.
 
     ``all_optima``: prune only LB > UB and collect the optimal leaves.
@@ -81,11 +67,6 @@ class ReferenceSession:
         self._pending: deque[tuple[int, ...]] = deque()
         self._found: list[Candidate] = []
 
-    slice_s = SLICE_S
-
-    def interrupt(self) -> None:
-        """Do nothing: slices are short."""
-
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore.
 
@@ -96,9 +77,7 @@ class ReferenceSession:
         InvariantError
             It overlaps what is open: leaves would be explored twice.
         """
-        all_roots = WorkUnit.concatenate([self.remaining(), unit])
-        if not all_roots.is_ordered_and_disjoint():
-            raise InvariantError("expected roots disjoint from the session's open ones")
+        check_disjoint(self, unit)
         self._pending.extend(unit.roots())
         self._ivm.decomposed += unit.owned_ancestors
 
@@ -134,12 +113,6 @@ class ReferenceSession:
     def remaining(self) -> WorkUnit:
         """All open roots."""
         return WorkUnit.concatenate([self._ivm.open_roots(), self._pending_unit()])
-
-    def use_threads(self, threads: int | None) -> None:
-        """Do nothing: there is one."""
-
-    def close(self) -> None:
-        """Nothing to free."""
 
     def _pending_unit(self) -> WorkUnit:
         return WorkUnit.from_paths(self._problem.n_jobs, self._pending)

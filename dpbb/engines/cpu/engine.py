@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.engines.base import Device, obstacle_of
-from dpbb.errors import EngineUnavailable
+from dpbb.engines.base import Device, Engine, obstacle_of
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from dpbb.engines.cpu.session import CpuSession
 
 
-class CpuEngine:
+class CpuEngine(Engine):
     """See ``dpbb.engines.base.Engine``."""
 
     name = "cpu"
@@ -51,35 +49,20 @@ class CpuEngine:
             )
         ]
 
-    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
-        """Open a session and close it: that compiles every kernel."""
-        self.open(problem, tree, replace(device, threads=1)).close()
-
-    def open(
+    def _session(
         self,
         problem: Problem[Any],
         tree: TreeOptions,
         device: Device,
-        *,
-        ub: int | None = None,
-        all_optima: bool = False,
-        tuning: Tuning | None = None,
+        ub: int,
+        all_optima: bool,
+        tuning: Tuning,
     ) -> CpuSession:
-        """Start a session with ``device.threads`` threads.
-
-        Compiles on the first call on a machine; tuning changes nothing here.
-        """
         from dpbb.engines.cpu.session import CpuSession
 
-        obstacle = self.supports(problem, tree)
-        if obstacle is not None:
-            raise EngineUnavailable(f"the cpu engine cannot run: {obstacle}")
-        if device.threads < 1:
-            raise ValueError(f"expected at least 1 thread, got {device.threads}")
         model = model_of(problem, self.name, tree.bound)
-        first_ub = problem.trivial_ub if ub is None else ub
         return CpuSession(
-            model, problem, tree, device.threads, first_ub, all_optima=all_optima
+            model, problem, tree, device.threads, ub, all_optima=all_optima
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Candidate, Slice
+from dpbb.engines.base import Candidate, Session, Slice, check_disjoint
 from dpbb.engines.cpu.explore import (
     MOST_JOBS_BY_TURNS,
     explore,
@@ -35,7 +35,7 @@ from dpbb.engines.cpu.state import (
     make_tables,
 )
 from dpbb.engines.cpu.walk import load_roots
-from dpbb.errors import EngineUnavailable, InvariantError
+from dpbb.errors import EngineUnavailable
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
@@ -49,7 +49,7 @@ BY_TURNS = 2
 """Explorers of a thread, see ``explore``; only the first works on many jobs."""
 
 
-class CpuSession:
+class CpuSession(Session):
     """See ``dpbb.engines.base.Session``.
 
     Parameters
@@ -102,11 +102,6 @@ class CpuSession:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
         self._compile()
 
-    slice_s = SLICE_S
-
-    def interrupt(self) -> None:
-        """Do nothing: slices are short."""
-
     def keep_ub(self) -> None:
         """Keep the upper bound: leaves no longer lower it, and are not reported.
 
@@ -123,11 +118,8 @@ class CpuSession:
         InvariantError
             They overlap what is open: leaves would be explored twice.
         """
-        both = WorkUnit.concatenate([self._pending, unit])
-        everything = WorkUnit.concatenate([self.remaining(), unit])
-        if not everything.is_ordered_and_disjoint():
-            raise InvariantError("expected roots disjoint from the session's open ones")
-        self._pending = both
+        check_disjoint(self, unit)
+        self._pending = WorkUnit.concatenate([self._pending, unit])
         self._decomposed += unit.owned_ancestors
 
     def advance(

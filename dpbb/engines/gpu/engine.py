@@ -9,7 +9,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from dpbb.engines.base import Device, obstacle_of
+from dpbb.engines.base import Device, Engine, obstacle_of
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels, KernelShape, filling_block
 from dpbb.engines.gpu.layout import LANES
@@ -33,7 +33,7 @@ BLOCK_SIZE = 128
 INSTALL = "pip install 'dpbb[cuda13]' (drivers from 580) or 'dpbb[cuda12]'"
 
 
-class GpuEngine:
+class GpuEngine(Engine):
     """See ``dpbb.engines.base.Engine``."""
 
     name = "gpu"
@@ -100,39 +100,22 @@ class GpuEngine:
         ub = min(cost_of(problem, order), problem.trivial_ub)
         _kernels(problem, tree, ub, Tuning(), device.index)
 
-    def open(
+    def _session(
         self,
         problem: Problem[Any],
         tree: TreeOptions,
         device: Device,
-        *,
-        ub: int | None = None,
-        all_optima: bool = False,
-        tuning: Tuning | None = None,
+        ub: int,
+        all_optima: bool,
+        tuning: Tuning,
     ) -> GpuSession:
-        """Compile for the instance's shape, allocate, and start a session.
-
-        Raises
-        ------
-        EngineUnavailable
-            No device, not this problem, or too little device memory.
-        OptionError
-            A tuning value that is not allowed.
-        """
-        reason = self.availability() or self.supports(problem, tree)
+        reason = self.availability()
         if reason is not None:
             raise EngineUnavailable(reason)
-        ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
-        tuning = tuning or Tuning()
-        return GpuSession(
-            problem,
-            tree,
-            _kernels(problem, tree, ub, tuning, device.index),
-            _arm(tuning.balance),
-            ub=ub,
-            all_optima=all_optima,
-            tuning=tuning,
-        )
+        ub = min(ub, problem.trivial_ub)
+        kernels = _kernels(problem, tree, ub, tuning, device.index)
+        about = problem, tree, kernels, _arm(tuning.balance)
+        return GpuSession(*about, ub=ub, all_optima=all_optima, tuning=tuning)
 
     @staticmethod
     def _usable(count: int) -> list[int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Candidate, Slice
+from dpbb.engines.base import Candidate, Session, Slice
 from dpbb.engines.gpu.control import DeviceError, Orders, on_device
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS, NO_VALUE, PageLayout
 from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, Packed, allocate
@@ -55,7 +55,7 @@ PLENTY_PAGES = 2
 """With so many pages of open nodes for each explorer there is work for all."""
 
 
-class GpuSession:
+class GpuSession(Session):
     """See ``dpbb.engines.base.Session``.
 
     Attributes
@@ -291,9 +291,6 @@ class GpuSession:
         with self._device():
             arm.drop_held()
             arm.pool.clear()
-
-    def use_threads(self, threads: int | None) -> None:
-        """Do nothing: a device explores."""
 
     def close(self) -> None:
         """Free device memory; idempotent."""

@@ -7,10 +7,9 @@ when a device is asked about, never with the package.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from dpbb.engines.base import Device, obstacle_of
+from dpbb.engines.base import Device, Engine, obstacle_of
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.pool.bounding import Bounding, Brancher, Cores
@@ -25,7 +24,7 @@ HOST_THREADS = 8
 """Threads that make the nodes of a GPU, at most."""
 
 
-class PoolEngine:
+class PoolEngine(Engine):
     """See ``dpbb.engines.base.Engine``."""
 
     name = "pool"
@@ -46,57 +45,28 @@ class PoolEngine:
             return gpu.devices(threads)
         return CpuEngine().devices(threads)
 
-    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
-        """Open a session and close it: that compiles every kernel."""
-        self.open(problem, tree, replace(device, threads=1)).close()
-
-    def open(
-        self,
-        problem: Problem[Any],
-        tree: TreeOptions,
-        device: Device,
-        *,
-        ub: int | None = None,
-        all_optima: bool = False,
-        tuning: Tuning | None = None,
-    ) -> PoolSession:
-        """Start a session on a GPU or on ``device.threads`` threads."""
-        obstacle = self.supports(problem, tree)
-        if obstacle is not None:
-            raise EngineUnavailable(f"the pool engine cannot run: {obstacle}")
-        if device.threads < 1:
-            raise ValueError(f"expected at least 1 thread, got {device.threads}")
-        tuning = tuning or Tuning()
-        first_ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
-        threads = device.threads
-        if device.kind == "cuda":
-            threads = min(HOST_THREADS, physical_cores())
-        brancher = self._brancher(problem, tree, device, first_ub, tuning)
-        return PoolSession(
-            problem,
-            tree,
-            Bounding(brancher, threads),
-            tuning,
-            first_ub,
-            threads=threads,
-            all_optima=all_optima,
-        )
-
-    def _brancher(
+    def _session(
         self,
         problem: Problem[Any],
         tree: TreeOptions,
         device: Device,
         ub: int,
+        all_optima: bool,
         tuning: Tuning,
-    ) -> Brancher:
+    ) -> PoolSession:
+        ub, threads = min(ub, problem.trivial_ub), device.threads
+        brancher: Brancher
         if device.kind != "cuda":
-            return Cores(model_of(problem, "cpu", tree.bound), problem, tree, ub)
-        reason = GpuEngine().availability()
-        if reason is not None:
-            raise EngineUnavailable(reason)
-        model = model_of(problem, self.name, tree.bound)
-        on_device: Brancher = model(
-            problem, tree, device.index, block_size=tuning.block_size
-        )
-        return on_device
+            model = model_of(problem, "cpu", tree.bound)
+            brancher = Cores(model, problem, tree, ub)
+        else:
+            reason = GpuEngine().availability()
+            if reason is not None:
+                raise EngineUnavailable(reason)
+            model = model_of(problem, self.name, tree.bound)
+            size = tuning.block_size
+            brancher = model(problem, tree, device.index, block_size=size)
+            threads = min(HOST_THREADS, physical_cores())
+        bounding = Bounding(brancher, threads)
+        about = problem, tree, bounding, tuning, ub
+        return PoolSession(*about, threads=threads, all_optima=all_optima)

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import SLICE_S, Candidate, Slice
+from dpbb.engines.base import Candidate, Session, Slice, check_disjoint
 from dpbb.engines.pool.bounding import Bounded, Bounding
 from dpbb.engines.pool.nodes import Batch, NodePool
-from dpbb.errors import InvariantError
 from dpbb.options import Selection, TreeOptions, Tuning
 from dpbb.problem import Problem, costs_of, root_bound
 from dpbb.tree.branching import order_of
@@ -49,7 +48,7 @@ ROOTS_AT_A_TIME = 1 << 15
 """Roots that are walked to together."""
 
 
-class PoolSession:
+class PoolSession(Session):
     """See ``dpbb.engines.base.Session``.
 
     Parameters
@@ -90,8 +89,6 @@ class PoolSession:
         self._found: list[Candidate] = []
         self._interrupted = threading.Event()
 
-    slice_s = SLICE_S
-
     def interrupt(self) -> None:
         """End the slice under way after the batches that are on their way."""
         self._interrupted.set()
@@ -101,9 +98,7 @@ class PoolSession:
 
         InvariantError: they overlap what is open: leaves would be explored twice.
         """
-        everything = WorkUnit.concatenate([self.remaining(), unit])
-        if not everything.is_ordered_and_disjoint():
-            raise InvariantError("expected roots disjoint from the session's open ones")
+        check_disjoint(self, unit)
         self._pending = WorkUnit.concatenate([self._pending, unit])
         self._decomposed += unit.owned_ancestors
 
