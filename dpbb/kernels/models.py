@@ -31,7 +31,8 @@ What Python calls::
 
 *Another bound* that is chosen sides by as well is a model of its own beside the first:
 a class in the family's folder of models and one row in ``Family.models``. It may hold
-the first model's tuple and hand calls on to it. A *dearer* bound that only prunes
+the first model's tuple as its field ``first``, whose functions are called where it has
+none of its own. A *dearer* bound that only prunes
 (``dpbb.problem.Tightens``) is a model with one more field, ``tighten_lanes``, and two
 more functions, ``tightens`` and ``tighten``, called after the side is chosen. Of models
 without them no call is compiled. Its compiled code lies beside the class of the model:
@@ -57,12 +58,15 @@ Stub = TypeVar("Stub", bound="Callable[..., Any]")
 def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
     """Make a function whose calls are calls of the model's method of the same name.
 
-    ``otherwise`` is what is called of a model without the field ``tighten_lanes``.
+    Without one they are calls of its field ``first``, which is a model. ``otherwise``
+    is what is called of a model without the field ``tighten_lanes``.
     """
 
     def method_of(model: Any, *_others: Any) -> Any:
         kind: Any = getattr(model, "instance_class", None)
         fields = getattr(kind, "_fields", ())
+        if otherwise is None and not hasattr(kind, stub.__name__) and "first" in fields:
+            return lambda model, *others: stub(model.first, *others)
         if otherwise is None or "tighten_lanes" in fields:
             return getattr(kind, stub.__name__)
         if hasattr(kind, stub.__name__):

@@ -39,16 +39,7 @@ from dpbb.kernels.compiling import inlined, int64
 from dpbb.kernels.pairs import PAIR_LANES
 from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.scalar import ctz
-from dpbb.kernels.simd import (
-    Vector,
-    less,
-    load,
-    maximum,
-    reduce_max,
-    splat,
-    store,
-    zeros,
-)
+from dpbb.kernels.simd import less, load, maximum, reduce_max, splat, store, zeros
 from dpbb.modeling.cpu import model_of
 from dpbb.modeling.cpu import narrowest_dtype as narrowest_of_lb1
 
@@ -75,9 +66,9 @@ class Cascade(NamedTuple):
     cost_ints: int
     root_bound: int
     tighten_lanes: int
-    lb1: Any  # the model of the text
-    first: int  # depths of the children that are tightened
-    last: int
+    first: Any  # the model of LB1's text
+    least_depth: int  # of the children that are tightened
+    last_depth: int
     firsts: int  # machines up to the last u of a pair
     seconds: int  # machines from the least v of a pair on
     n_few: int  # pairs of which nodes have the stays: all or none
@@ -165,9 +156,9 @@ class Cascade(NamedTuple):
             cost_ints=lb1.cost_ints,
             root_bound=lb1.root_bound,
             tighten_lanes=slots + width + (n_jobs + 1) * (n_machines + LANES),
-            lb1=lb1,
-            first=1 if cascade is None else cascade.first,
-            last=0 if cascade is None else cascade.last,
+            first=lb1,
+            least_depth=1 if cascade is None else cascade.first,
+            last_depth=0 if cascade is None else cascade.last,
             firsts=int(u.max(initial=-1)) + 1,
             seconds=n_machines - int(v.min(initial=n_machines)),
             n_few=n_few,
@@ -188,7 +179,7 @@ class Cascade(NamedTuple):
 
     def job_table(self, slots: int) -> NDArray[Any]:
         """Table of all jobs, as LB1 has it."""
-        return self.lb1.job_table(slots)
+        return self.first.job_table(slots)
 
     # -- compiled, see dpbb.kernels.models ------------------------------------------
 
@@ -203,12 +194,12 @@ class Cascade(NamedTuple):
         side: int,
     ) -> None:
         """Write the child that takes a job, and what tightening its children takes."""
-        models.step(self.lb1, nodes, at, children, to, scratch, job, side)
-        at += self.lb1.node_lanes
-        to += self.lb1.node_lanes
+        models.step(self.first, nodes, at, children, to, scratch, job, side)
+        at += self.first.node_lanes
+        to += self.first.node_lanes
         depth = int64(nodes[at]) + 1
         children[to] = depth
-        if depth >= self.last:
+        if depth >= self.last_depth:
             return
         like = zeros(nodes, LANES)
         for lane in range(0, depth, LANES):
@@ -235,36 +226,9 @@ class Cascade(NamedTuple):
             left = load(nodes, at + lane, like) - load(self.shorter, row + lane, like)
             store(children, to + lane, left)
 
-    def prepare(self, nodes: Lanes, at: int, scratch: Lanes) -> None:
-        """Fill the scratch of a node."""
-        models.prepare(self.lb1, nodes, at, scratch)
-
-    def bounds(
-        self,
-        nodes: Lanes,
-        at: int,
-        scratch: Lanes,
-        columns: Lanes,
-        start: int,
-        stride: int,
-        like: Vector,
-    ) -> Vector:
-        """LB1 of as many children as a vector holds."""
-        return models.bounds(self.lb1, nodes, at, scratch, columns, start, stride, like)
-
-    def gather(
-        self, jobs: Ints, first: int, groups: int, columns: Lanes, start: int
-    ) -> None:
-        """Copy the times of some jobs side by side."""
-        models.gather(self.lb1, jobs, first, groups, columns, start)
-
-    def cost(self, jobs: Ints, first: int, scratch: Ints) -> int:
-        """Makespan of a complete permutation."""
-        return models.cost(self.lb1, jobs, first, scratch)
-
     def tightens(self, depth: int) -> bool:
         """Whether this depth is one of the cascade's."""
-        return self.first <= depth and depth <= self.last
+        return self.least_depth <= depth and depth <= self.last_depth
 
     def tighten(
         self,
@@ -307,7 +271,7 @@ def tighten_few(
     n = self.n_jobs
     width = self.width
     pairs = self.n_few
-    stays = at + self.lb1.node_lanes + (n + LANES) // LANES * LANES
+    stays = at + self.first.node_lanes + (n + LANES) // LANES * LANES
     for child in range(count):
         job = jobs[first + kept[child]]
         best = 0
@@ -321,7 +285,7 @@ def tighten_few(
             row = ((side * pairs + pair) * n + job) * self.reach_lanes
             end = splat(-1, like)
             for lane in range(0, self.reach_lanes, LANES):
-                begin = load(nodes, at + self.lb1.at_front + lane, like)
+                begin = load(nodes, at + self.first.at_front + lane, like)
                 end = maximum(end, begin - load(self.reaches, row + lane, like))
             other = at + self.others[side * pairs + pair]
             bound = int64(reduce_max(longest)) + int64(reduce_max(end))
@@ -352,10 +316,10 @@ def tighten_many(
     stays = (n + LANES - 1) // LANES * LANES  # of the node on a pair
     other = stays + self.width  # ends on the side that all children have
     own = other + m + LANES  # and on the other side, of each child
-    taken = at + self.lb1.node_lanes
+    taken = at + self.first.node_lanes
     estimates = taken + (n + LANES) // LANES * LANES
     enough = splat(floor, like)
-    front = at + self.lb1.at_front
+    front = at + self.first.at_front
     others = self.firsts if side else self.seconds
     for k in range(others):
         machine = k if side else m - 1 - k
