@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbb.errors import OptionError
+from dpbb.kernels.cores import physical_cores
 from dpbb.options import Heuristics
 from dpbb.options.kinds import one_of
 from dpbb.options.permutations import check_permutation
@@ -29,6 +30,7 @@ from dpbb.problem import (
     EvaluatesAll,
     HasHeuristics,
     Incumbent,
+    InsertsJobs,
     Problem,
     StartSearch,
     check_way,
@@ -87,6 +89,23 @@ class Search:
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
     elsewhere: Callable[[], Incumbent | None] | None = None
+
+    @classmethod
+    def of(
+        cls, problem: Any, wanted: StartSearch, deadline: float = math.inf
+    ) -> Search:
+        """Return the search that is wanted, but for its own time limit."""
+        least = wanted.lower_bound
+        return cls(
+            problem,
+            np.iinfo(np.int64).min if least is None else least,
+            deadline,
+            wanted.threads or physical_cores(),
+            wanted.seed,
+            wanted.iterations,
+            wanted.on_improvement,
+            wanted.should_stop,
+        )
 
     @property
     def over(self) -> bool:
@@ -185,7 +204,22 @@ class AnyProblem:
                 f"device: expected cpu, as the heuristic {search.method!r} of any "
                 f"problem has no function for another, got {search.device!r}"
             )
-        return _Descent(self.problem, search, self.all_exist).run()
+        return self._search(search)
+
+    def _search(self, wanted: StartSearch) -> Incumbent | None:
+        problem, n_jobs = self.problem, self.problem.n_jobs
+        search = Search.of(problem, wanted, deadline_of(problem, wanted))
+        start = None
+        if wanted.initial is not None:
+            cost_of(problem, np.array(wanted.initial, np.intp))  # raises if it has none
+            start = improve(search, None, wanted.initial, "initial")
+        patience = n_jobs if wanted.time_limit_s is None else math.inf
+        descent = Descent(search, start, patience, all_exist=self.all_exist)
+        if wanted.method != Heuristics.NONE and not descent.over:
+            descent.begin()
+            if wanted.method != "neh":
+                descent.iterate()
+        return descent.best
 
 
 def deadline_of(problem: Problem[Any], search: StartSearch) -> float:
@@ -204,51 +238,87 @@ class _Tried(NamedTuple):
     order: Jobs
 
 
-class _Descent:
-    """One search.
+class Descent:
+    """One search by insertions.
 
     A permutation is moved by what it costs alone. Before it counts, it is looked up in
     the tree, as a problem may say by its bounds alone that there is none.
+
+    Attributes
+    ----------
+    best
+        The best permutation so far.
+
+    Parameters
+    ----------
+    search
+        One of its iterations is the insertion of one job everywhere.
+    best
+        Where it starts, if there is one.
+    patience
+        ``iterate`` ends when so many rounds were in vain.
+    all_exist
+        Every permutation has the cost that ``evaluate`` says.
     """
 
     def __init__(
-        self, problem: Problem[Any], search: StartSearch, all_exist: bool
+        self,
+        search: Search,
+        best: Incumbent | None,
+        patience: float = math.inf,
+        *,
+        all_exist: bool = False,
     ) -> None:
-        self._problem, self._search, self._all_exist = problem, search, all_exist
+        self.best, self._problem = best, search.problem
+        self._search, self._all_exist = search, all_exist
+        self._patience = patience
         self._random = Random(search.seed)  # noqa: S311 - no secret
-        self._best: Incumbent | None = None
         self._left = math.inf if search.iterations is None else search.iterations
-        self._deadline = deadline_of(problem, search)
 
-    def run(self) -> Incumbent | None:
-        """Search until the end."""
-        search, n_jobs = self._search, self._problem.n_jobs
-        if search.initial is not None:
-            jobs = np.array(search.initial, np.intp)
-            self._announce(cost_of(self._problem, jobs), jobs, "initial")
-        if search.method == Heuristics.NONE or self._over:
-            return self._best
+    @property
+    def over(self) -> bool:
+        """Whether there is a proof, or a limit is reached."""
+        proved = self.best is not None and self.best.proved
+        return proved or self._left <= 0 or self._search.over
+
+    def begin(self) -> None:
+        """Make a permutation by bounds, then by insertions in its order."""
         self._descend()
-        own = np.arange(n_jobs, dtype=np.intp)
-        self._counted(_Tried(self._cost(own), own), "own order")
-        if self._best is not None and n_jobs > 1:
-            self._insert_in_order(self._known(self._best))
-            if search.method != "neh":
-                self._iterate(self._known(self._best))
-        return self._best
+        if not self.over:
+            own = np.arange(self._problem.n_jobs, dtype=np.intp)
+            self._counted(_Tried(self._cost(own), own), "own order")
+        if self.best is None:
+            return
+        now = self._known(self.best)
+        for place, job in enumerate(now.order.tolist()[1:], 1):
+            now = self._moved(now, job, place, "neh")
+
+    def iterate(self) -> Incumbent | None:
+        """Insert single jobs until that is in vain, then some that are taken out."""
+        n_jobs, vain = self._problem.n_jobs, 0
+        if self.best is None or n_jobs < 2:
+            return self.best
+        now = best = self._known(self.best)
+        while not self.over:
+            before = now.cost
+            for job in self._random.sample(range(n_jobs), n_jobs):
+                now = self._moved(now, job, n_jobs - 1, "ig")
+            if now.cost < before:
+                continue
+            vain = 0 if now.cost < best.cost else vain + 1
+            best = min(now, best, key=lambda one: one.cost)
+            if vain >= self._patience:
+                break
+            out = self._random.sample(range(n_jobs), min(REMOVED, n_jobs - 1))
+            rest = best.order[~np.isin(best.order, out)]
+            now = _Tried(math.inf, np.append(rest, out))
+            for job in out:
+                now = self._moved(now, job, n_jobs - 1, "ig")
+        return self.best
 
     @staticmethod
     def _known(best: Incumbent) -> _Tried:
         return _Tried(best.value, best.permutation)
-
-    @property
-    def _late(self) -> bool:
-        return time.monotonic() >= self._deadline or self._search.should_stop()
-
-    @property
-    def _over(self) -> bool:
-        proved = self._best is not None and self._best.proved
-        return proved or self._left <= 0 or self._late
 
     def _cost(self, order: Jobs) -> float:
         """Cost of a permutation, infinite if it has none."""
@@ -257,15 +327,9 @@ class _Descent:
         except ValueError:
             return math.inf
 
-    def _announce(self, cost: int, order: Jobs, source: str) -> None:
-        least = self._search.lower_bound
-        proved = least is not None and cost <= least
-        self._best = Incumbent(cost, order, source, proved)
-        self._search.on_improvement(self._best)
-
     def _counted(self, now: _Tried, source: str) -> _Tried:
         """Announce and return what is better; the best known if it does not exist."""
-        best = self._best
+        best = self.best
         if now.cost >= (math.inf if best is None else best.value):
             return now
         try:
@@ -273,7 +337,7 @@ class _Descent:
                 check_way(self._problem, now.order, int(now.cost))
         except ValueError:
             return now if best is None else self._known(best)
-        self._announce(int(now.cost), now.order, source)
+        self.best = improve(self._search, best, now.order, source)
         return now
 
     def _descend(self) -> None:
@@ -284,7 +348,7 @@ class _Descent:
         while len(jobs) > 1:
             bounds = problem.child_bounds(state, jobs, back=back)
             at = int(bounds.argmin())
-            if bounds[at] == NO_CHILD or self._over:
+            if bounds[at] == NO_CHILD or self.over:
                 return
             way.append(int(jobs[at]))
             state = problem.extend(state, way[-1], back=back)
@@ -293,52 +357,30 @@ class _Descent:
         order = np.array(way[::-1] if back else way, np.intp)
         self._counted(_Tried(self._cost(order), order), "least bounds")
 
-    def _insertions(self, rest: Jobs, job: int, last: int) -> Iterator[_Tried]:
-        """Evaluate permutations with a job at each of the first places."""
+    def _costs(self, rest: Jobs, job: int, last: int) -> list[float]:
+        """Return the costs with a job at each of the first places, among all others."""
         self._left -= 1
+        problem = self._problem
+        if isinstance(problem, InsertsJobs):
+            return problem.insertion_costs(rest, job)[: last + 1].tolist()
         orders = np.array([np.insert(rest, at, job) for at in range(last + 1)])
-        if isinstance(self._problem, EvaluatesAll):
+        if isinstance(problem, EvaluatesAll):
             with suppress(ValueError):  # some have no cost
-                costs = self._problem.evaluate_all(orders).tolist()
-                yield from map(_Tried, costs, orders)
-                return
-        for order in orders:
-            if self._late:
-                return
-            yield _Tried(self._cost(order), order)
+                return problem.evaluate_all(orders).tolist()
+        late = self._search
+        return [math.inf if late.over else self._cost(order) for order in orders]
 
     def _moved(self, now: _Tried, job: int, last: int, source: str) -> _Tried:
         """Return the best of what comes of inserting a job, if it is not worse.
 
         ``last``: of the places that it is tried at; one of the best at random.
         """
-        if self._over:
+        if self.over:
             return now
-        found = list(self._insertions(now.order[now.order != job], job, last))
-        self._random.shuffle(found)
-        tried = min(found, key=lambda one: one.cost, default=now)
-        return now if tried.cost > now.cost else self._counted(tried, source)
-
-    def _insert_in_order(self, now: _Tried) -> None:
-        """Insert one job after the other among those before it."""
-        for place, job in enumerate(now.order.tolist()[1:], 1):
-            now = self._moved(now, job, place, "neh")
-
-    def _iterate(self, best: _Tried) -> None:
-        """Insert single jobs until that is in vain, then some that are taken out."""
-        n_jobs, now, vain = self._problem.n_jobs, best, 0
-        while not self._over:
-            before = now.cost
-            for job in self._random.sample(range(n_jobs), n_jobs):
-                now = self._moved(now, job, n_jobs - 1, "ig")
-            if now.cost < before:
-                continue
-            vain = 0 if now.cost < best.cost else vain + 1
-            best = min(now, best, key=lambda one: one.cost)
-            if vain >= n_jobs and self._search.time_limit_s is None:
-                break
-            out = self._random.sample(range(n_jobs), min(REMOVED, n_jobs - 1))
-            rest = best.order[~np.isin(best.order, out)]
-            now = _Tried(math.inf, np.append(rest, out))
-            for job in out:
-                now = self._moved(now, job, n_jobs - 1, "ig")
+        rest = now.order[now.order != job]
+        costs = self._costs(rest, job, last)
+        least = min(costs)
+        if least > now.cost:
+            return now
+        at = self._random.choice([at for at, one in enumerate(costs) if one == least])
+        return self._counted(_Tried(least, np.insert(rest, at, job)), source)

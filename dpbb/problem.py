@@ -139,6 +139,14 @@ class EvaluatesAll(Protocol):
         """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs)."""
 
 
+@runtime_checkable
+class InsertsJobs(Protocol):
+    """Says faster what comes of inserting one job everywhere."""
+
+    def insertion_costs(self, rest: NDArray[np.intp], job: int) -> NDArray[np.integer]:
+        """Exact costs, shape (n_jobs,), by place of ``job`` among all other jobs."""
+
+
 class Tightens(Protocol[StateT_contra]):
     """Has a bound that is dearer and stronger than ``child_bounds``.
 

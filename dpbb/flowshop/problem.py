@@ -59,8 +59,8 @@ class FlowShopState:
 
 NOT_INHERITED = (
     *("best_known", "encode", "evaluate_all", "facts", "first_incumbent", "heuristics"),
-    *("improve", "job_kinds", "least_cost", "improving_methods", "with_bound"),
-    "with_names",
+    *("improve", "insertion_costs", "job_kinds", "least_cost", "improving_methods"),
+    *("with_bound", "with_names"),
 )
 """What holds of a plain flow shop and need not hold where something is overridden."""
 
@@ -297,6 +297,14 @@ class FlowShopProblem:
     def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
         """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
         return makespans(self.times, permutations, self.given.heads, self.given.tails)
+
+    def insertion_costs(
+        self, rest: NDArray[np.intp], job: int
+    ) -> NDArray[np.integer[Any]]:
+        """Makespans by place of a job, see ``dpbb.problem.InsertsJobs``."""
+        from dpbb.flowshop.heuristics.plain import insertion
+
+        return insertion(self, rest, job).makespans
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
         """Semi-active schedule of a permutation of the tree, or of a whole sequence."""

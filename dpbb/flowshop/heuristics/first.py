@@ -26,7 +26,6 @@ from dpbb.flowshop.heuristics.plain import (
 from dpbb.flowshop.heuristics.search import HEURISTICS, loaded, path_of
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import POLL_S, Heuristic, Search, improve
-from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import LB1, Heuristics
 from dpbb.options.kinds import one_of
@@ -100,14 +99,8 @@ def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent 
     one_of(*Heuristics, *HEURISTICS).check(method, "heuristics")
     problem = _plain(problem)
     root = problem.root_bound
-    search = Search(
-        problem,
-        lower_bound=max(root, wanted.lower_bound or root),
-        threads=wanted.threads or physical_cores(),
-        seed=wanted.seed,
-        iterations=wanted.iterations,
-        on_improvement=wanted.on_improvement,
-    )
+    own = replace(wanted, lower_bound=max(root, wanted.lower_bound or root))
+    search = replace(Search.of(problem, own), should_stop=None)
     incumbent = None
     if wanted.initial is not None:
         incumbent = improve(search, None, wanted.initial, "initial")
@@ -138,14 +131,8 @@ def improve_schedule(
     one_of(*names).check(wanted.method, "method")
     least = wanted.lower_bound or 0
     limit = math.inf if wanted.time_limit_s is None else wanted.time_limit_s
-    search = Search(
-        _plain(problem),
-        lower_bound=least,
-        deadline=time.monotonic() + limit,
-        seed=wanted.seed,
-        on_improvement=wanted.on_improvement,
-        should_stop=wanted.should_stop,
-    )
+    own = replace(wanted, lower_bound=least, threads=1, iterations=None)
+    search = Search.of(_plain(problem), own, time.monotonic() + limit)
     start = replace(start, proved=start.value <= least)
     heuristic = loaded(path_of(wanted.method, "cpu"), search, start)
     return start if start.proved or search.over else heuristic(search, start)

@@ -1,31 +1,32 @@
 """Heuristics in plain NumPy, which run while Numba compiles.
 
-Palmer's and Johnson's orders take no search: milliseconds at any size. NEH and an
-iterated greedy search are made of insertions.
+Palmer's and Johnson's orders take no search: milliseconds at any size. NEH and the
+search of ``dpbb.heuristics.Descent`` are made of insertions.
 
 Insertion by Taillard's acceleration (E. Taillard, EJOR 47(1), 1990): the makespans of
 all positions of one job in a sequence of length l cost O(l m) together. Both recursions
 are running maxima once the sums of the times are taken off, over the positions for
 heads and tails and over the machines for the inserted job, so that NumPy is called
 O(m) times for a job, not O(l m) times.
-
-All functions take what is of machines as int32, machine by job or by position; a
-makespan fits because of ``dpbb.flowshop.times.MAX_TOTAL_TIME``.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.heuristics import Search, improve
+from dpbb.flowshop.makespan import append_job
+from dpbb.heuristics import Descent, Search, improve
 from dpbb.problem import Incumbent
 
-Ints = NDArray[np.int32]
+if TYPE_CHECKING:
+    from dpbb.flowshop.problem import FlowShopProblem
+
+Ints = NDArray[np.int64]
 Jobs = NDArray[np.intp]
 
 
@@ -70,11 +71,11 @@ class Insertion(NamedTuple):
 
     Parameters
     ----------
-    makespans : ndarray of int32, shape (l + 1,)
+    makespans : ndarray of int64, shape (l + 1,)
         By position of the job.
-    ends : ndarray of int32, shape (n_machines, l + 1)
+    ends : ndarray of int64, shape (n_machines, l + 1)
         When the job ends on each machine.
-    head : ndarray of int32, shape (n_machines, l + 1)
+    head : ndarray of int64, shape (n_machines, l + 1)
         Column i: when the first i jobs end, without the inserted one.
     """
 
@@ -83,46 +84,19 @@ class Insertion(NamedTuple):
     head: Ints
 
 
-class Shop(NamedTuple):
-    """Times of the jobs, and when machines are free before all, and how long after."""
-
-    times: Ints  # (n_machines, n_jobs)
-    before: Ints  # (n_machines,)
-    behind: Ints  # (n_machines,)
-
-    @classmethod
-    def of(cls, search: Search) -> Shop:
-        """Return the shop of a search."""
-        given = search.problem.given
-        times = np.ascontiguousarray(search.problem.times.T, np.int32)
-        ends = (given.heads.astype(np.int32), given.tails.astype(np.int32))
-        return cls(times, *ends)
-
-
-def insertion(shop: Shop, sequence: Jobs, job: int) -> Insertion:
+def insertion(problem: FlowShopProblem, sequence: Jobs, job: int) -> Insertion:
     """Insert a job everywhere."""
-    head, tail = heads_and_tails(shop, sequence)
-    ends = after(head, shop.times[:, job, np.newaxis])
+    head, tail = heads_and_tails(problem, sequence)
+    ends = append_job(head.T, problem.times[job]).T
     return Insertion((ends + tail).max(axis=0), ends, head)
 
 
-def after(fronts: Ints, jobs: Ints) -> Ints:
-    """Fronts after one more job each; arrays of shape (n_machines, r), r or 1.
-
-    As ``dpbb.flowshop.makespan.append_job``, but machine by front.
-    """
-    sums = np.cumsum(jobs, axis=0, dtype=np.int32)
-    latest: Ints = np.maximum.accumulate(fronts - (sums - jobs), axis=0)
-    latest += sums
-    return latest
-
-
-def heads_and_tails(shop: Shop, sequence: Jobs) -> tuple[Ints, Ints]:
+def heads_and_tails(problem: FlowShopProblem, sequence: Jobs) -> tuple[Ints, Ints]:
     """Return ends of all prefixes, times from the starts of all suffixes to the end.
 
     Returns
     -------
-    head, tail : ndarray of int32, shape (n_machines, len(sequence) + 1)
+    head, tail : ndarray of int64, shape (n_machines, len(sequence) + 1)
         Column i belongs to the first i jobs, and to those from position i on.
 
     Notes
@@ -132,15 +106,14 @@ def heads_and_tails(shop: Shop, sequence: Jobs) -> tuple[Ints, Ints]:
     P[k, j - 1]``, and at least what is before all. The tails are the heads of the jobs
     and machines in reverse.
     """
-    n_machines = len(shop.times)
-    forward = shop.times[:, sequence]
+    given, forward = problem.given, problem.times[sequence].T
     both = np.stack([forward, forward[::-1, ::-1]], axis=1)  # machine, way, position
-    first = np.stack([shop.before, shop.behind[::-1]], axis=1)[:, :, np.newaxis]
-    sums = np.cumsum(both, axis=2, dtype=np.int32)
+    first = np.stack([given.heads, given.tails[::-1]], axis=1)[:, :, np.newaxis]
+    sums = np.cumsum(both, axis=2)
     latest = np.empty_like(sums)  # e - P
     latest[0] = first[0]
     step = sums[:-1] - sums[1:] + both[1:]
-    for k in range(1, n_machines):
+    for k in range(1, problem.n_machines):
         np.add(latest[k - 1], step[k - 1], out=latest[k])
         np.maximum.accumulate(latest[k], axis=1, out=latest[k])
         np.maximum(latest[k], first[k], out=latest[k])
@@ -148,49 +121,13 @@ def heads_and_tails(shop: Shop, sequence: Jobs) -> tuple[Ints, Ints]:
     return table[:, 0], table[::-1, 1, ::-1]
 
 
-REMOVED = 4
-"""Jobs taken out between two local searches."""
-
-
 def plain_search(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Improve ``start`` (default: NEH's schedule) by insertions until a limit.
 
-    One iteration is the insertion of one job. Ties are broken at random. As in Ruiz and
-    Stuetzle, EJOR 177(3), 2007, some hundred times slower than the compiled
-    ``iterated_greedy``; every round starts from the best schedule.
+    Some hundred times slower than the compiled ``iterated_greedy``.
     """
     best = neh(search) if start is None else start
-    shop, n_jobs = Shop.of(search), search.problem.n_jobs
-    rng = np.random.default_rng(search.seed)
-    left = search.iterations
-    sequence, value = best.permutation, best.value
-
-    def inserted(rest: Jobs, job: int) -> tuple[Jobs, int]:
-        makespans = insertion(shop, rest, job).makespans
-        least = makespans.min()
-        at = rng.choice(np.flatnonzero(makespans == least))
-        return np.concatenate([rest[:at], [job], rest[at:]]), int(least)
-
-    while n_jobs > 1 and not best.proved:
-        improved = False
-        for job in rng.permutation(n_jobs):
-            if search.over or left == 0:
-                return best
-            left = None if left is None else left - 1
-            tried, found = inserted(sequence[sequence != job], job)
-            if found <= value:
-                improved |= found < value
-                sequence, value = tried, found
-            if value < best.value:
-                best = improve(search, best, sequence, "insertion")
-        if not improved:
-            sequence = best.permutation
-            out = rng.choice(n_jobs, min(REMOVED, n_jobs - 1), replace=False)
-            rest = sequence[~np.isin(sequence, out)]
-            for job in out:
-                rest, value = inserted(rest, job)
-            sequence = rest
-    return best
+    return Descent(search, best, all_exist=True).iterate() or best
 
 
 def neh(search: Search, start: Incumbent | None = None) -> Incumbent:
@@ -203,9 +140,8 @@ def neh(search: Search, start: Incumbent | None = None) -> Incumbent:
     with the least idle time is taken: Fernandez-Viagas and Framinan, Computers &
     Operations Research 45, 2014.
     """
-    shop = Shop.of(search)
-    work = search.problem.times.sum(axis=1)
-    order = np.argsort(-work, kind="stable")
+    times = search.problem.times
+    order = np.argsort(-times.sum(axis=1), kind="stable")
     sequence = order[:0]
     for done, job in enumerate(order):
         if search.over:
@@ -213,29 +149,33 @@ def neh(search: Search, start: Incumbent | None = None) -> Incumbent:
                 return start
             sequence = np.concatenate([sequence, order[done:]])
             break
-        tried = insertion(shop, sequence, job)
+        tried = insertion(search.problem, sequence, job)
         ties = np.flatnonzero(tried.makespans == tried.makespans.min())
         best = ties[0]
         if len(ties) > 1:
-            added = added_idle_time(shop.times, sequence, job, tried, ties)
+            added = added_idle_time(times, sequence, job, tried, ties)
             best = ties[added.argmin()]
         sequence = np.concatenate([sequence[:best], [job], sequence[best:]])
     return improve(search, start, sequence, "neh")
 
 
 def added_idle_time(
-    times: Ints, sequence: Jobs, job: int, tried: Insertion, positions: Jobs
+    times: NDArray[np.int64],
+    sequence: Jobs,
+    job: int,
+    tried: Insertion,
+    positions: Jobs,
 ) -> Ints:
     """Idle time that a job adds at each of some positions, shape (len(positions),).
 
     On all machines but the first, up to the job after it; the source's estimate.
     """
-    own = times[:, job, np.newaxis]
+    own = times[job, :, np.newaxis]
     idle = tried.ends[:, positions] - tried.head[:, positions] - own  # for the last
     inner = positions < len(sequence)
     places = positions[inner]
-    ends, following = tried.ends[:, places], times[:, sequence[places]]
-    pushed = after(ends, following)
+    ends, following = tried.ends[:, places], times[sequence[places]].T
+    pushed = append_job(ends.T, following.T).T
     idle[:, inner] = ends - tried.head[:, places + 1] + following - own
     idle[1:, inner] += np.maximum(0, pushed[:-1] - ends[1:])
-    return idle[1:].sum(axis=0, dtype=np.int32)
+    return idle[1:].sum(axis=0)

@@ -25,6 +25,7 @@ from dpbb.problem import (
     HasBounds,
     HasHeuristics,
     ImprovesSchedules,
+    InsertsJobs,
     Scheduled,
     best_known_of,
     bound_of,
@@ -152,6 +153,7 @@ def test_what_holds_of_flow_shops_alone_is_not_inherited():
         HasBounds,
         HasHeuristics,
         ImprovesSchedules,
+        InsertsJobs,
     ):
         assert isinstance(plain, capability)
         assert not isinstance(shop, capability)

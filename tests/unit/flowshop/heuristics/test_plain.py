@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import first_incumbent
-from dpbb.flowshop.heuristics.plain import (
-    Shop,
-    insertion,
-    johnson,
-    neh,
-    palmer,
-    plain_search,
-)
+from dpbb.flowshop.heuristics.plain import insertion, johnson, neh, palmer, plain_search
 from dpbb.heuristics import Search
 from dpbb.problem import StartSearch
 from tests import oracle
@@ -34,8 +27,7 @@ def sequences(draw):
 @given(sequences())
 def test_makespans_of_all_positions_are_those_of_the_naive_loop(case):
     tiny, jobs, job = case
-    shop = Shop.of(Search(shop_of(tiny, "lb1"), 0))
-    tried = insertion(shop, np.array(jobs, np.intp), job)
+    tried = insertion(shop_of(tiny, "lb1"), np.array(jobs, np.intp), job)
     assert tried.makespans.tolist() == [
         tiny.evaluate([*jobs[:position], job, *jobs[position:]])
         for position in range(len(jobs) + 1)
