@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import kernels as kernels_module
 from dpbb.engines.gpu import pool as pool_module
 from dpbb.engines.gpu.control import DeviceError
+from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
@@ -294,7 +294,7 @@ def pages(gpu):
 
 def have(monkeypatch, n_pages, n_warps=8):
     plan = MemoryPlan(n_pages, n_warps, 1)
-    monkeypatch.setattr(explode_module, "plan_memory", lambda *a, **k: plan)
+    monkeypatch.setattr(Exploding, "plan", lambda *a, **k: plan)
 
 
 @pytest.mark.parametrize("n_pages", [1465, 1520, 3000])

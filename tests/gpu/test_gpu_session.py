@@ -7,9 +7,9 @@ import time
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu.control import DeviceError
+from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import EngineUnavailable
@@ -29,7 +29,7 @@ def few_pages(monkeypatch):
 
     def use(n_pages, n_warps):
         plan = MemoryPlan(n_pages, n_warps, 1)
-        monkeypatch.setattr(explode_module, "plan_memory", lambda *a, **k: plan)
+        monkeypatch.setattr(Exploding, "plan", lambda *a, **k: plan)
 
     return use
 

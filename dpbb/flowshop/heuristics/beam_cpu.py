@@ -433,24 +433,16 @@ class CpuLevels(Levels):
         take(*given, self._parents[depth], self._moves[depth], self._taken)
 
     def _make(self, depth: int, nodes: int) -> None:
-        below = self._spare[depth % 2]
+        level, below = self._level, self._spare[depth % 2]
         taken = self._parents[depth, :nodes], self._moves[depth, :nodes]
-        self._fill(below, self._level, *taken)
-        self._level = below
 
-    def _fill(
-        self,
-        below: Level,
-        level: Level,
-        parents: NDArray[np.int32],
-        moves: NDArray[np.uint16],
-    ) -> None:
         def part(first: int, last: int) -> int:
-            given = self._model_at, self._desk.at, self._lane, level, parents, moves
+            given = self._model_at, self._desk.at, self._lane, level, *taken
             make(*given, first, last, below)
             return 0
 
-        self._spread(part, len(parents), 10 * self._model.height)
+        self._spread(part, nodes, 10 * self._model.height)
+        self._level = below
 
     def _keys_taken(self, nodes: int) -> NDArray[np.int32]:
         return self._taken[:nodes]

@@ -189,14 +189,9 @@ class GpuLevels(Levels):
 
     def _make(self, depth: int, nodes: int) -> None:
         below = self._spare[depth % 2]
-        self._fill(below, self._level, *self._row(depth), nodes)
-        self._level = below
-
-    def _fill(
-        self, below: Any, level: Any, parents: Any, moves: Any, nodes: int
-    ) -> None:
-        given = self._rows, level, parents, moves, np.int32(nodes), below
+        given = self._rows, self._level, *self._row(depth), np.int32(nodes), below
         self._launch("make", -(-nodes // BLOCK), 0, *given)
+        self._level = below
 
     def _keys_taken(self, nodes: int) -> NDArray[np.int32]:
         found: NDArray[np.int32] = self._taken.get()[:nodes]
