@@ -186,7 +186,7 @@ class AnyProblem:
     all_exist: bool = False
     heuristics = METHODS
 
-    def first_incumbent(self, search: StartSearch) -> Incumbent | None:
+    def first_incumbent(self, wanted: StartSearch) -> Incumbent | None:
         """Return the best permutation found in time, None if there is none.
 
         One thread searches, whatever the number of threads; one of the iterations is
@@ -198,15 +198,12 @@ class AnyProblem:
         OptionError
             Unknown method, or one for a GPU; ``initial`` has no cost.
         """
-        one_of(*Heuristics, *METHODS).check(search.method, "heuristics")
-        if search.device != "cpu" and search.method != Heuristics.AUTO:
+        one_of(*Heuristics, *METHODS).check(wanted.method, "heuristics")
+        if wanted.device != "cpu" and wanted.method != Heuristics.AUTO:
             raise OptionError(
-                f"device: expected cpu, as the heuristic {search.method!r} of any "
-                f"problem has no function for another, got {search.device!r}"
+                f"device: expected cpu, as the heuristic {wanted.method!r} of any "
+                f"problem has no function for another, got {wanted.device!r}"
             )
-        return self._search(search)
-
-    def _search(self, wanted: StartSearch) -> Incumbent | None:
         problem, n_jobs = self.problem, self.problem.n_jobs
         search = Search.of(problem, wanted, deadline_of(problem, wanted))
         start = None

@@ -236,8 +236,6 @@ class Engine(ABC):
         obstacle = self.supports(problem, tree)
         if obstacle is not None:
             raise EngineUnavailable(f"the {self.name} engine cannot run: {obstacle}")
-        if device.threads < 1:
-            raise ValueError(f"expected at least 1 thread, got {device.threads}")
         ub = problem.trivial_ub if ub is None else ub
         return self._session(problem, tree, device, ub, all_optima, tuning or Tuning())
 

@@ -26,7 +26,7 @@ def append_job(front: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.i
 
 def prepend_job(back: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:
     """Back after one more job before the suffix: the mirror image of ``append_job``."""
-    return append_job(back[::-1], job[::-1])[::-1]
+    return append_job(back[..., ::-1], job[..., ::-1])[..., ::-1]
 
 
 def completion_times(
@@ -101,11 +101,6 @@ def schedule(
     end = np.empty_like(times)
     end[np.asarray(permutation, dtype=np.intp)] = completion_times(times, permutation)
     return end - times, end
-
-
-def heads(times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Time that each job needs before each machine; shape (n_jobs, n_machines)."""
-    return np.cumsum(times, axis=1) - times
 
 
 def tails(times: NDArray[np.int64]) -> NDArray[np.int64]:

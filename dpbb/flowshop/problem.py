@@ -120,7 +120,7 @@ class FlowShopProblem:
         bound = resolved(self.bound, *times.shape)
         object.__setattr__(self, "bound", bound)
         begin = append_job(given.heads, times) - times
-        after = append_job(given.tails[::-1], times[:, ::-1])[:, ::-1] - times
+        after = prepend_job(given.tails, times) - times
         object.__setattr__(self, "given", given)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "least_heads", begin.min(axis=0))

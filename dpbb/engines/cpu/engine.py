@@ -60,6 +60,8 @@ class CpuEngine(Engine):
     ) -> CpuSession:
         from dpbb.engines.cpu.session import CpuSession
 
+        if device.threads < 1:
+            raise ValueError(f"expected at least 1 thread, got {device.threads}")
         model = model_of(problem, self.name, tree.bound)
         return CpuSession(
             model, problem, tree, device.threads, ub, all_optima=all_optima

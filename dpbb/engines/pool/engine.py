@@ -54,6 +54,8 @@ class PoolEngine(Engine):
         all_optima: bool,
         tuning: Tuning,
     ) -> PoolSession:
+        if device.threads < 1:
+            raise ValueError(f"expected at least 1 thread, got {device.threads}")
         ub, threads = min(ub, problem.trivial_ub), device.threads
         brancher: Brancher
         if device.kind != "cuda":

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.formats import read_instance
-from dpbb.flowshop.instance import check_columns
-from dpbb.flowshop.makespan import heads, longest_makespan, tails
+from dpbb.flowshop.makespan import longest_makespan
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import in_parts, thread_count
@@ -105,15 +104,15 @@ def lb2(
         ``device="gpu"`` without one.
     """
     shop = read_instance(instance)
-    check_columns(shop, "makespan")
+    problem = FlowShopProblem(shop)
     chosen = machine_pairs(shop.n_machines, pairs)
     one_of("auto", "cpu", "gpu").check(device, "device")
     n_threads = thread_count(threads)
     nodes = _nodes(shop, permutations, d1, d2)
     is_large = nodes.rows.size * max(1, len(chosen)) >= LEAST_FOR_GPU
     if device == "gpu" or (device == "auto" and is_large and has_gpu()):
-        return _on_device(FlowShopProblem(shop), chosen, nodes)
-    prepared = _Shop.of(shop, chosen)
+        return _on_device(problem, chosen, nodes)
+    prepared = _Shop.of(problem, chosen)
     result = np.empty(len(nodes.rows), np.int32)
 
     def part(begin: int, end: int) -> None:
@@ -144,15 +143,13 @@ class _Shop(NamedTuple):
     steps: NDArray[np.int64]  # (n_pairs, n_jobs, 4): job, time on u, lag, time on v
 
     @classmethod
-    def of(cls, shop: FlowShopInstance, pairs: NDArray[np.intp]) -> _Shop:
+    def of(cls, problem: FlowShopProblem, pairs: NDArray[np.intp]) -> _Shop:
         """Return an instance with its jobs in the order of each pair."""
-        tables = JohnsonTables.of(shop.times, pairs)
+        tables, root = JohnsonTables.of(problem.times, pairs), problem.root_state()
         steps = tables.order, tables.first, tables.lag, tables.second
-        least = (ends(shop.times).min(axis=0) for ends in (heads, tails))
         every = np.stack(steps, axis=2).astype(np.int64)
-        ends = np.stack([*least, shop.times.sum(axis=0)])
-        times = np.ascontiguousarray(shop.times, np.int64)
-        return cls(times, ends, pairs.astype(np.int64), every)
+        ends = np.stack([root.front, root.back, root.remain])
+        return cls(problem.times, ends, pairs.astype(np.int64), every)
 
     def bound(self, nodes: Nodes) -> NDArray[np.int32]:
         """Return the larger of both kinds of bounds, shape (r,)."""
@@ -258,7 +255,7 @@ def _on_device(
     require_gpu()
     result = np.empty(len(nodes.rows), np.int32)
     is_root = (nodes.front == 0) & (nodes.back == 0)
-    result[is_root] = _Shop.of(problem.instance, pairs).bound(nodes.take(is_root))
+    result[is_root] = _Shop.of(problem, pairs).bound(nodes.take(is_root))
     for rule in BranchingRule.FRONT, BranchingRule.BACK:
         goes_back = rule is BranchingRule.BACK
         chosen = np.flatnonzero(

@@ -8,8 +8,6 @@ over the unscheduled ones, so that it is a constant of the instance.
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.makespan import heads, tails
-
 
 def one_machine_bound(
     front: NDArray[np.int64], back: NDArray[np.int64], remain: NDArray[np.int64]
@@ -62,10 +60,3 @@ def child_bounds(
         start = np.maximum(start + jobs[:, machine - 1], front[machine])
         np.maximum(bounds, start + (remain[machine] + back[machine]), out=bounds)
     return bounds
-
-
-def root_bound(times: NDArray[np.int64]) -> int:
-    """LB1 of the empty partial schedule; ``times`` has shape (n_jobs, n_machines)."""
-    return one_machine_bound(
-        heads(times).min(axis=0), tails(times).min(axis=0), times.sum(axis=0)
-    )

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds import lb1
 from dpbb.flowshop.bounds.cascade import cascade_of
-from dpbb.flowshop.makespan import append_job
+from dpbb.flowshop.makespan import append_job, prepend_job
 
 if TYPE_CHECKING:
     from dpbb.flowshop.problem import FlowShopState
@@ -227,7 +227,7 @@ class TwoMachineBounds:
         times = self._times[jobs[children]]
         if back:
             begin = np.broadcast_to(state.front, times.shape)
-            follow = append_job(state.back[::-1], times[:, ::-1])[:, ::-1]
+            follow = prepend_job(state.back, times)
         else:
             begin = append_job(state.front, times)
             follow = np.broadcast_to(state.back, times.shape)

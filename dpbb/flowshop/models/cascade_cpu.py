@@ -245,52 +245,36 @@ class Cascade(NamedTuple):
         floor: int,
     ) -> None:
         """Largest two-machine bound of each child."""
-        if self.n_few:
-            tighten_few(self, nodes, at, side, jobs, first, kept, count, work)
-        else:
+        if not self.n_few:
             tighten_many(
                 self, nodes, at, depth, side, jobs, first, kept, count, work, ub, floor
             )
-
-
-@inlined
-def tighten_few(
-    self: Cascade,
-    nodes: Lanes,
-    at: int,
-    side: int,
-    jobs: Ints,
-    first: int,
-    kept: Ints,
-    count: int,
-    work: Lanes,
-) -> None:
-    """``tighten`` by the stays that the node has."""
-    like = zeros(nodes, LANES)
-    many = zeros(nodes, STAYS)
-    n = self.n_jobs
-    width = self.width
-    pairs = self.n_few
-    stays = at + self.first.node_lanes + (n + LANES) // LANES * LANES
-    for child in range(count):
-        job = jobs[first + kept[child]]
-        best = 0
-        for pair in range(pairs):
-            row = pair * n + job
-            longest = splat(-1, many)
-            for lane in range(0, width, STAYS):
-                stay = load(nodes, stays + pair * width + lane, many)
-                fall = load(self.falls, row * width + lane, many)
-                longest = maximum(longest, stay - fall)
-            row = ((side * pairs + pair) * n + job) * self.reach_lanes
-            end = splat(-1, like)
-            for lane in range(0, self.reach_lanes, LANES):
-                begin = load(nodes, at + self.first.at_front + lane, like)
-                end = maximum(end, begin - load(self.reaches, row + lane, like))
-            other = at + self.others[side * pairs + pair]
-            bound = int64(reduce_max(longest)) + int64(reduce_max(end))
-            best = max(best, bound + int64(nodes[other]))
-        work[child] = best
+            return
+        like = zeros(nodes, LANES)
+        many = zeros(nodes, STAYS)
+        n = self.n_jobs
+        width = self.width
+        pairs = self.n_few
+        stays = at + self.first.node_lanes + (n + LANES) // LANES * LANES
+        for child in range(count):
+            job = jobs[first + kept[child]]
+            best = 0
+            for pair in range(pairs):
+                row = pair * n + job
+                longest = splat(-1, many)
+                for lane in range(0, width, STAYS):
+                    stay = load(nodes, stays + pair * width + lane, many)
+                    fall = load(self.falls, row * width + lane, many)
+                    longest = maximum(longest, stay - fall)
+                row = ((side * pairs + pair) * n + job) * self.reach_lanes
+                end = splat(-1, like)
+                for lane in range(0, self.reach_lanes, LANES):
+                    begin = load(nodes, at + self.first.at_front + lane, like)
+                    end = maximum(end, begin - load(self.reaches, row + lane, like))
+                other = at + self.others[side * pairs + pair]
+                bound = int64(reduce_max(longest)) + int64(reduce_max(end))
+                best = max(best, bound + int64(nodes[other]))
+            work[child] = best
 
 
 @inlined

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from dpbb.errors import InvariantError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
-from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import beam_cpu
 from dpbb.flowshop.heuristics.beam import BACK, Polish
 from dpbb.flowshop.heuristics.beam_cpu import beam
@@ -19,7 +18,7 @@ from tests.parity.subject import shop_of
 
 def search(problem, **options):
     options.setdefault("deadline", time.monotonic() + 60)
-    return Search(problem, root_bound(problem.times), **options)
+    return Search(problem, problem.root_bound, **options)
 
 
 def start_at(problem, order=None):

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
-from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import first_incumbent
 from dpbb.flowshop.heuristics.plain import insertion, johnson, neh, palmer, plain_search
 from dpbb.heuristics import Search
@@ -80,7 +79,7 @@ def test_smallest_shops(times):
 
 
 def search(problem, **options):
-    return Search(problem, root_bound(problem.times), **options)
+    return Search(problem, problem.root_bound, **options)
 
 
 @settings(max_examples=50)
