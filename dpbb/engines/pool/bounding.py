@@ -1,10 +1,8 @@
-"""From parents to their open children, in batches: on threads, or on a GPU."""
+"""From parents to their open children, in batches: on cores, or on a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +14,6 @@ from dpbb.kernels.pairs import Branching, Room, branch
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
-
-Wanted = NDArray[np.bool_]
-"""Which children are wanted, by number of the node and digit; shape (nodes, n_jobs)."""
 
 Codes = tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]
 """Children: number of the node, code and bound; see ``Batch.children``."""
@@ -120,87 +115,3 @@ def _branch(
                 bounds[made] = bound
                 made += 1
     return made
-
-
-class Bounded(NamedTuple):
-    """Open children of a batch: which node of it each is of, and its digit."""
-
-    children: Batch
-    parent: NDArray[np.int32]
-    digit: NDArray[np.int64]
-
-
-class Bounding:
-    """Threads that branch on the nodes of batches, several batches at a time."""
-
-    def __init__(self, brancher: Brancher, threads: int) -> None:
-        self._brancher = brancher
-        self._n_threads = threads
-        self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
-
-    @property
-    def first_size(self) -> int:
-        """Children of a first batch, where nothing is known yet."""
-        return self._brancher.first_size * self._n_threads
-
-    def begin(
-        self, parents: Batch, ub: int, wanted: Wanted | None = None
-    ) -> Callable[[], Bounded]:
-        """Begin with a batch; several may be on their way.
-
-        Threads take a part each: small parts would wait for Python's lock. No thread
-        waits for the last part, as the next batch is on its way.
-
-        Returns
-        -------
-        callable
-            Waits for the result and returns it.
-        """
-        size = max(self._brancher.least_part, -(-parents.size // self._n_threads))
-        futures = [
-            self._threads.submit(self._part, parents, begin, begin + size, ub, wanted)
-            for begin in range(0, max(1, parents.size), size)
-        ]
-
-        def result() -> Bounded:
-            parts = [part for future in futures for part in future.result()]
-            return Bounded(
-                Batch.concatenate([part.children for part in parts]),
-                np.concatenate([part.parent for part in parts]),
-                np.concatenate([part.digit for part in parts]),
-            )
-
-        return result
-
-    def use_threads(self, threads: int) -> None:
-        """Use so many threads from the next batch on."""
-        if threads != self._n_threads:
-            self._threads.shutdown(wait=True)
-            self._n_threads = threads
-            self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
-
-    def close(self) -> None:
-        """End the threads; memory of a device goes back with the brancher."""
-        self._threads.shutdown(wait=True)
-
-    def _part(
-        self, parents: Batch, begin: int, end: int, ub: int, wanted: Wanted | None
-    ) -> list[Bounded]:
-        """Return the open children of some nodes, by halves where memory is short."""
-        nodes = parents.take(slice(begin, end))
-        try:
-            parent, code, bounds = self._brancher.branch(nodes, ub)
-        except MemoryError:
-            half = begin + nodes.size // 2
-            if half == begin:
-                raise
-            parts = ((begin, half), (half, end))
-            found = [self._part(parents, *part, ub, wanted) for part in parts]
-            return [*found[0], *found[1]]
-        digit = (code & (BACK_BIT - 1)).astype(np.int64)
-        if wanted is not None:
-            keep = wanted[begin + parent, digit]
-            parent, code, bounds = parent[keep], code[keep], bounds[keep]
-            digit = digit[keep]
-        children = nodes.children(parent, code, bounds)
-        return [Bounded(children, parent + np.int32(begin), digit)]

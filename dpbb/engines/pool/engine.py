@@ -12,7 +12,7 @@ from typing import Any
 from dpbb.engines.base import Device, Engine, obstacle_of
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
-from dpbb.engines.pool.bounding import Bounding, Brancher, Cores
+from dpbb.engines.pool.bounding import Brancher, Cores
 from dpbb.engines.pool.session import PoolSession
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cores import physical_cores
@@ -69,6 +69,5 @@ class PoolEngine(Engine):
             size = tuning.block_size
             brancher = model(problem, tree, device.index, block_size=size)
             threads = min(HOST_THREADS, physical_cores())
-        bounding = Bounding(brancher, threads)
-        about = problem, tree, bounding, tuning, ub
+        about = problem, tree, brancher, tuning, ub
         return PoolSession(*about, threads=threads, all_optima=all_optima)

@@ -12,14 +12,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.base import Candidate, Session, Slice, check_disjoint
-from dpbb.engines.pool.bounding import Bounded, Bounding
-from dpbb.engines.pool.nodes import Batch, NodePool
+from dpbb.engines.pool.bounding import Brancher
+from dpbb.engines.pool.nodes import BACK_BIT, Batch, NodePool
 from dpbb.options import Selection, TreeOptions, Tuning
 from dpbb.problem import Problem, costs_of, root_bound
 from dpbb.tree.branching import order_of
@@ -48,6 +49,18 @@ ROOTS_AT_A_TIME = 1 << 15
 """Roots that are walked to together."""
 
 
+Wanted = NDArray[np.bool_]
+"""Which children are wanted, by number of the node and digit; shape (nodes, n_jobs)."""
+
+
+class Bounded(NamedTuple):
+    """Open children of a batch: which node of it each is of, and its digit."""
+
+    children: Batch
+    parent: NDArray[np.int32]
+    digit: NDArray[np.int64]
+
+
 class PoolSession(Session):
     """See ``dpbb.engines.base.Session``.
 
@@ -55,15 +68,17 @@ class PoolSession(Session):
     ----------
     problem, tree
         What is explored.
-    bounding
-        Where children are bounded; the session closes it.
+    brancher
+        What bounds children.
+    threads
+        That call it; several batches are on their way at a time.
     """
 
     def __init__(
         self,
         problem: Problem[Any],
         tree: TreeOptions,
-        bounding: Bounding,
+        brancher: Brancher,
         tuning: Tuning,
         ub: int,
         *,
@@ -71,16 +86,17 @@ class PoolSession(Session):
         all_optima: bool,
     ) -> None:
         n_jobs = problem.n_jobs
-        self._problem, self._bounding = problem, bounding
+        self._problem, self._brancher = problem, brancher
         self._order = order_of(tree, n_jobs)
         self._ub, self._all_optima = ub, all_optima
-        self._all_threads = threads
+        self._all_threads = self._n_threads = threads
+        self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
         self._selection = tuning.selection or Selection.HYBRID
         node_bytes = 2 * n_jobs + 8 * -(-n_jobs // 64) + 16
         self._pool_max = min(MOST_NODES, POOL_BYTES // node_bytes)
         self._pool_min = self._pool_max // 2
         self._is_full = False
-        self._size = tuning.pool_size or bounding.first_size
+        self._size = tuning.pool_size or brancher.first_size * threads
         self._is_given = tuning.pool_size is not None
         self._pool = NodePool(n_jobs, root_bound(problem), ub)
         self._pending = WorkUnit.empty(n_jobs)
@@ -120,7 +136,7 @@ class PoolSession(Session):
         while True:
             while goes_on and self._pool.size and len(flight) < IN_FLIGHT:
                 parents = self._take(shrinks=shrinks)
-                flight.append((parents, self._bounding.begin(parents, self._ub)))
+                flight.append((parents, self._begin(parents, self._ub)))
             if not flight:
                 break
             parents, result = flight.popleft()
@@ -154,13 +170,15 @@ class PoolSession(Session):
 
     def use_threads(self, threads: int | None) -> None:
         """Use so many threads from the next slice on."""
-        self._bounding.use_threads(
-            self._all_threads if threads is None else max(1, threads)
-        )
+        threads = self._all_threads if threads is None else max(1, threads)
+        if threads != self._n_threads:
+            self._threads.shutdown(wait=True)
+            self._n_threads = threads
+            self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
 
     def close(self) -> None:
-        """End threads, free memory."""
-        self._bounding.close()
+        """End the threads; memory of a device goes back with the brancher."""
+        self._threads.shutdown(wait=True)
 
     # -- parts of a slice ---------------------------------------------------------
 
@@ -179,6 +197,52 @@ class PoolSession(Session):
             self._is_full = False
         deepest = shrinks or self._is_full or self._selection is Selection.DEPTH
         return self._pool.take(self._size, deepest=deepest)
+
+    def _begin(
+        self, parents: Batch, ub: int, wanted: Wanted | None = None
+    ) -> Callable[[], Bounded]:
+        """Begin with a batch; return what waits for its open children.
+
+        Threads take a part each: small parts would wait for Python's lock. No thread
+        waits for the last part, as the next batch is on its way.
+        """
+        size = max(self._brancher.least_part, -(-parents.size // self._n_threads))
+        futures = [
+            self._threads.submit(self._part, parents, begin, begin + size, ub, wanted)
+            for begin in range(0, max(1, parents.size), size)
+        ]
+
+        def result() -> Bounded:
+            parts = [part for future in futures for part in future.result()]
+            return Bounded(
+                Batch.concatenate([part.children for part in parts]),
+                np.concatenate([part.parent for part in parts]),
+                np.concatenate([part.digit for part in parts]),
+            )
+
+        return result
+
+    def _part(
+        self, parents: Batch, begin: int, end: int, ub: int, wanted: Wanted | None
+    ) -> list[Bounded]:
+        """Return the open children of some nodes, by halves where memory is short."""
+        nodes = parents.take(slice(begin, end))
+        try:
+            parent, code, bounds = self._brancher.branch(nodes, ub)
+        except MemoryError:
+            half = begin + nodes.size // 2
+            if half == begin:
+                raise
+            parts = ((begin, half), (half, end))
+            found = [self._part(parents, *part, ub, wanted) for part in parts]
+            return [*found[0], *found[1]]
+        digit = (code & (BACK_BIT - 1)).astype(np.int64)
+        if wanted is not None:
+            keep = wanted[begin + parent, digit]
+            parent, code, bounds = parent[keep], code[keep], bounds[keep]
+            digit = digit[keep]
+        children = nodes.children(parent, code, bounds)
+        return [Bounded(children, parent + np.int32(begin), digit)]
 
     def _account(self, parents: Batch, bounded: Bounded) -> None:
         """Count what a batch did; open children go to the pool, leaves are visited."""
@@ -274,7 +338,7 @@ class PoolSession(Session):
         for level in range(int(depths.max())):
             wanted = np.zeros((nodes.size, n_jobs), bool)
             wanted[home, digits[walking, level]] = True
-            bounded = self._bounding.begin(nodes, self._ub, wanted)()
+            bounded = self._begin(nodes, self._ub, wanted)()
             child = np.full((nodes.size, n_jobs), -1)
             child[bounded.parent, bounded.digit] = np.arange(bounded.children.size)
             home = child[home, digits[walking, level]]

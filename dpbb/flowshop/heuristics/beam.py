@@ -183,22 +183,7 @@ def widen(
     """Improve an incumbent by beams of doubled width, whatever their device."""
     if incumbent.proved:
         return incumbent
-    runs = _Runs(search, incumbent, levels_of())
-    width = min(runs.levels.narrowest, runs.levels.widest)
-    while width <= runs.levels.widest and not runs.over:
-        depth = runs.depth
-        while not runs.over:
-            target = max(runs.incumbent.value - depth, runs.lower_bound + 1)
-            if runs.run(width, target):
-                depth *= 2
-            elif target >= runs.incumbent.value:
-                break
-            else:
-                depth //= 4
-        width *= 2
-    if runs.lower_bound < runs.incumbent.value:
-        return runs.incumbent
-    return replace(runs.incumbent, proved=True)
+    return _Runs(search, incumbent, levels_of()).widen()
 
 
 def load_polish(search: Search, start: Incumbent) -> None:
@@ -246,10 +231,28 @@ class _Runs:
         value = self.incumbent.value
         return min((value - self.lower_bound) // 4, value // 100)
 
+    def widen(self) -> Incumbent:
+        """Run beams of doubled width, with targets nearer and nearer to the incumbent.
+
+        Proved if none is below.
+        """
+        width = min(self.levels.narrowest, self.levels.widest)
+        while width <= self.levels.widest and not self.over:
+            depth = self.depth
+            while not self.over:
+                target = max(self.incumbent.value - depth, self.lower_bound + 1)
+                if self.run(width, target):
+                    depth *= 2
+                elif target >= self.incumbent.value:
+                    break
+                else:
+                    depth //= 4
+            width *= 2
+        proved = self.lower_bound >= self.incumbent.value
+        return replace(self.incumbent, proved=True) if proved else self.incumbent
+
     def run(self, width: int, target: int) -> bool:
         """Run a beam that prunes at a target; return whether a schedule got better."""
-        if self.over:
-            return False
         rows = min(MOST_POLISHED, 1 + width // POLISHED_SHARE)
         run = self.levels.run(width, target, rows, lambda: self._search.over)
         if run is None:
