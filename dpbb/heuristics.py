@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbb.errors import OptionError
-from dpbb.kernels.cores import physical_cores
 from dpbb.options import Heuristics
 from dpbb.options.kinds import one_of
 from dpbb.options.permutations import check_permutation
@@ -92,15 +91,19 @@ class Search:
 
     @classmethod
     def of(
-        cls, problem: Any, wanted: StartSearch, deadline: float = math.inf
+        cls,
+        problem: Any,
+        wanted: StartSearch,
+        threads: int = 1,
+        deadline: float = math.inf,
     ) -> Search:
-        """Return the search that is wanted, but for its own time limit."""
+        """Return what is wanted, but for its threads and its time."""
         least = wanted.lower_bound
         return cls(
             problem,
             np.iinfo(np.int64).min if least is None else least,
             deadline,
-            wanted.threads or physical_cores(),
+            threads,
             wanted.seed,
             wanted.iterations,
             wanted.on_improvement,
@@ -205,7 +208,7 @@ class AnyProblem:
                 f"problem has no function for another, got {wanted.device!r}"
             )
         problem, n_jobs = self.problem, self.problem.n_jobs
-        search = Search.of(problem, wanted, deadline_of(problem, wanted))
+        search = Search.of(problem, wanted, deadline=deadline_of(problem, wanted))
         start = None
         if wanted.initial is not None:
             cost_of(problem, np.array(wanted.initial, np.intp))  # raises if it has none

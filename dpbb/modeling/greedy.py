@@ -32,6 +32,7 @@ from dpbb.heuristics import (
     wait_for,
 )
 from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.pointers import Ints, Words, addresses, pointers
 from dpbb.kernels.scalar import atomic_load
 from dpbb.kernels.sequences import random_below, remove
@@ -291,7 +292,8 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     deadline = deadline_of(problem, wanted)
     if wanted.method == Heuristics.NONE or not can_compile(problem):
         return AnyProblem(problem).first_incumbent(wanted)
-    search = Search.of(problem, wanted, deadline)
+    threads = wanted.threads or physical_cores()
+    search = Search.of(problem, wanted, threads, deadline)
     own = np.arange(problem.n_jobs)
     first = Incumbent(problem.trivial_ub, own, "own order", False)
     chain, ready = Chain.at(search, first, 0, np.zeros(1, np.int64)), Event()
@@ -314,5 +316,5 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
 
 def improve_beside(problem: Model, start: Incumbent, wanted: StartSearch) -> Incumbent:
     """Improve a permutation beside the tree, see ``dpbb.problem.ImprovesSchedules``."""
-    search = Search.of(problem, wanted, deadline_of(problem, wanted))
-    return iterated_greedy(search, start)
+    threads, deadline = wanted.threads or physical_cores(), deadline_of(problem, wanted)
+    return iterated_greedy(Search.of(problem, wanted, threads, deadline), start)

@@ -26,6 +26,7 @@ from dpbb.flowshop.heuristics.plain import (
 from dpbb.flowshop.heuristics.search import HEURISTICS, loaded, path_of
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import POLL_S, Heuristic, Search, improve
+from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import LB1, Heuristics
 from dpbb.options.kinds import one_of
@@ -100,7 +101,8 @@ def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent 
     problem = _plain(problem)
     root = problem.root_bound
     own = replace(wanted, lower_bound=max(root, wanted.lower_bound or root))
-    search = replace(Search.of(problem, own), should_stop=None)
+    threads = wanted.threads or physical_cores()
+    search = replace(Search.of(problem, own, threads), should_stop=None)
     incumbent = None
     if wanted.initial is not None:
         incumbent = improve(search, None, wanted.initial, "initial")
@@ -131,8 +133,8 @@ def improve_schedule(
     one_of(*names).check(wanted.method, "method")
     least = wanted.lower_bound or 0
     limit = math.inf if wanted.time_limit_s is None else wanted.time_limit_s
-    own = replace(wanted, lower_bound=least, threads=1, iterations=None)
-    search = Search.of(_plain(problem), own, time.monotonic() + limit)
+    own = replace(wanted, lower_bound=least, iterations=None)
+    search = Search.of(_plain(problem), own, deadline=time.monotonic() + limit)
     start = replace(start, proved=start.value <= least)
     heuristic = loaded(path_of(wanted.method, "cpu"), search, start)
     return start if start.proved or search.over else heuristic(search, start)
