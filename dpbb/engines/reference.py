@@ -6,8 +6,6 @@ One explorer, one node at a time, in leaf order. It takes every problem with the
 
 from __future__ import annotations
 
-import os
-import platform
 from collections import deque
 from time import perf_counter
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.base import Candidate, Device, Engine, Session, Slice, check_disjoint
+from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.ivm import Ivm
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
@@ -34,9 +33,7 @@ class ReferenceEngine(Engine):
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Return one device: this process, whatever the number of threads."""
-        host = platform.node()
-        uuid = f"cpu-{host}-{os.getpid()}"
-        return [Device("cpu", uuid, threads=1, name=platform.processor() or host)]
+        return CpuEngine().devices(1)
 
     def _session(
         self,
