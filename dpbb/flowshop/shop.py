@@ -282,6 +282,15 @@ class FlowShop(Model):
         other.sums = {}  # type: ignore[misc]
         return other
 
+    def engine_model(self, engine: str) -> Any:
+        """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
+        if engine == "cuda":
+            from dpbb.flowshop.models.sums_cuda import SumsModel, serves
+
+            if serves(self):
+                return SumsModel
+        return super().engine_model(engine)
+
     def begins(self) -> NDArray[np.int64]:
         """When each job begins on each stage if it is first; (n_jobs, n_stages)."""
         at, found = self.release, []

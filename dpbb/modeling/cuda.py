@@ -685,7 +685,8 @@ __device__ __forceinline__ int leaf_value(const Node &all, const u32 *row) {{
   return front_of(child_bounds<WORDS, TWOS>(all, row));
 }}
 
-template <int WORDS = 4>
+// Where the bound of the child is known, `BOUNDED` says that it is put there.
+template <int WORDS = 4, bool BOUNDED = false>
 __device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {{
   const int job = {holds_job} ? (int)row[JOB] : 0;
   State child = state;
@@ -693,7 +694,7 @@ __device__ __forceinline__ void extend(State &state, const u32 *row, bool back) 
   text_take(child, state, row, job);
 {merged}
 #if {holds_bound}
-  child.word[BOUND] = (u32)first_of(text_node_bound(child, child, row));
+  if (!BOUNDED) child.word[BOUND] = (u32)first_of(text_node_bound(child, child, row));
 #endif
   state = child;
 }}
@@ -769,6 +770,7 @@ class TextModel:
     warps_wanted: int
     tightening_bytes: int
     kind: str
+    columns: int = 0
 
     one_side: ClassVar[bool] = False
     n_critical: ClassVar[int] = 0
@@ -793,7 +795,7 @@ class TextModel:
         shape = problem.shape
         packs = shape.never_negative and shape.sides == 2
         wide = not packs or _limit(problem, ub) >= NARROW_LIMIT
-        header = _header(shape)
+        header = written(shape)
         name = "m" + hashlib.sha256(header.text.encode()).hexdigest()[:24]
         words = _value_words(shape, wide=wide)
         left = shape.uses_left * -(-shape.n_jobs // 32)
@@ -828,7 +830,7 @@ class TextModel:
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Rows of the jobs in root order, then what tightens, and the root's state."""
         shape, wide = problem.shape, self.wide
-        header = _header(shape)
+        header = written(shape)
         words = _value_words(shape, wide=wide)
         sides = ordered_tables(problem, order)
         rows = np.zeros((self.n_jobs, self.row_words), np.uint32)
@@ -928,7 +930,8 @@ def _too_large(problem: Model, ub: int) -> str | None:
 _headers: dict[str, Header] = {}
 
 
-def _header(shape: Shape) -> Header:
+def written(shape: Shape) -> Header:
+    """Return the header of a shape, written once."""
     found = _headers.get(shape.digest)
     if found is None:
         found = _headers[shape.digest] = header_of(shape)

@@ -39,7 +39,10 @@ def warp_bytes(shape: KernelShape) -> int:
     explorer = up(4 * n + 4 * n + 4 * (n + 5) + 2 * n + LANES + jobs, 4)
     words = shape.pages.mask_words * (3 if shape.one_side else 2)
     listed = MOST_LISTED * shape.one_side
-    return explorer + (4 * words + listed) * LANES + filter_bytes(shape)
+    own = explorer + (4 * words + listed) * LANES
+    if shape.model.columns:  # quads lie in them
+        own = up(own + 4 * LANES * shape.model.columns, 16)
+    return own + filter_bytes(shape)
 
 
 def filter_bytes(shape: KernelShape) -> int:

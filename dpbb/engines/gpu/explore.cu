@@ -52,7 +52,10 @@ constexpr int ROWS_AT_ONCE = 2;  // whose chains of maxima run side by side
 // made: all up to the path's first one, or none where registers do not allow it.
 constexpr int EARLY_QUADS = OWN_JOBS ? (PATH_AT - ALIGNED_WORDS) / 4 + 1 : 0;
 
-struct Explorer {
+struct alignas(COLUMNS ? 16 : 4) Explorer {
+#if COLUMNS
+  u32 columns[COLUMNS][LANES];  // of the model; bounds of a node's children, by job
+#endif
   u32 full[N];        // list of full pages of each depth, through Arena::next
   u32 open[N];        // page that is being filled
   u32 closed[N + 1];  // closed subtrees by depth, this launch
@@ -469,6 +472,31 @@ __device__ __forceinline__ int bound_union(
   return n_rows;
 }
 
+#if COLUMNS
+// The same where the model bounds all children of a node at once, on the front alone.
+__device__ __forceinline__ void bound_at_once(
+    const Arena &arena, u32 *page, int slot, int ub, Explorer &own, int lane) {
+  const u32 *const record = record_at(page, slot);
+  bound_children(
+      arena.rows + N * ROW, [=](int w) { return record[word_offset(w)]; }, own.columns,
+      ub, lane);
+  u32 job_before = 0;
+#pragma unroll 1
+  for (int w = 0; w < N_MASK; ++w) {
+    const u32 mine = *word_at(page, slot, MASK_AT + w);
+    const u32 copies = (mine << 1 | job_before) & equal_jobs(arena, w);
+    job_before = mine >> 31;
+    u32 front = 0;
+    for (u32 jobs = mine & ~copies; jobs; jobs &= jobs - 1) {
+      const int bit = __ffs(jobs) - 1;
+      front |= (u32)((int)own.columns[w * 32 + bit][lane] < ub) << bit;
+    }
+    own.sides[0][w][lane] = front;
+    own.sides[1][w][lane] = 0;
+  }
+}
+#endif
+
 // Whether a job is a copy of one before it among the unscheduled jobs of a node.
 __device__ __forceinline__ bool is_second(
     const Arena &arena, u32 *page, int slot, int job) {
@@ -795,6 +823,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     if (__any_sync(ALL_LANES, has_children))
       bounded += bound_wanted(own, rows, page, has_children, ub, lane, selector);
     __syncwarp();
+#elif COLUMNS
+    bounded += N - depth;
+    bound_at_once(arena, page, slot, ub, own, lane);
 #else
     hold(node);
     if (OWN_JOBS) {
@@ -954,7 +985,12 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         return q < EARLY_QUADS ? early[q]
                                : load_quad(of_parent + (ALIGNED_WORDS + 4 * q) * LANES);
       };
+#if COLUMNS
+      extend<ROW_LOAD, true>(state, rows + job * STRIDE, child_back);
+      state.word[BOUND] = own.columns[job][parent];
+#else
       extend<ROW_LOAD>(state, rows + job * STRIDE, child_back);
+#endif
       int digit = OWN_JOBS ? bit : 0;
       const int job_word = N_MASK == 1 ? 0 : job >> 5;
       const int depth_word = N_MASK == 1 ? 0 : depth >> 5;

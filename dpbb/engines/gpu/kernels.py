@@ -88,8 +88,9 @@ class KernelShape:
 
     @property
     def own_jobs(self) -> bool:
-        """Whether each lane bounds the children of its own jobs."""
-        return self.n_jobs <= OWN_JOBS_LIMIT and not self.one_side  # tests have both
+        """Whether each lane bounds the children of its own jobs, one by one."""
+        few = self.n_jobs <= OWN_JOBS_LIMIT
+        return few and not self.one_side and not self.model.columns  # tests have both
 
     @property
     def one_side(self) -> bool:
@@ -154,6 +155,7 @@ class KernelShape:
             "SHARED_ROWS": int(self.shared_rows),
             "OWN_JOBS": int(self.own_jobs),
             "ONE_SIDE": int(self.one_side),
+            "COLUMNS": self.model.columns,
             "LEAST_GIFT": LEAST_GIFT,
             "MOST_CHILDREN": most,
             "FEW_CHILDREN": few,

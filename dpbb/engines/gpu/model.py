@@ -39,6 +39,15 @@ first, those of two jobs at a time, by what is not above ``child_bounds``:
 ``side_bounds<TWOS>(side, row)``
     Lower bounds of both jobs' children on that side.
 
+Where the children of one side alone are bounded all at once, ``COLUMNS`` is not 0:
+
+``bound_children(tables, word_at, columns, ub, lane)``
+    Leaves the bounds of the node's children, by job, in ``columns[job][lane]``, or what
+    is not below ``ub``; the COLUMNS rows of 32 words are the warp's, and all its lanes
+    are there. ``tables`` lies behind the rows.
+``extend<WORDS, true>(state, row, back)``
+    ``extend`` without the word ``BOUND`` of the state, its last one: that is put there.
+
 No bound and no cost is below 0. Sizes that the host has to know before anything is
 compiled are compared by the compiler (``SHARED_BYTES``, ``PAGE_BYTES``).
 
@@ -138,6 +147,10 @@ class CudaModel(Protocol):
     @property
     def slots(self) -> int:
         """``SLOTS``, where bounds are tightened."""
+
+    @property
+    def columns(self) -> int:
+        """``COLUMNS``, of 32 words each; 0: children are bounded one by one."""
 
     @property
     def described(self) -> str:

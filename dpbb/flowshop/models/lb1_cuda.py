@@ -52,6 +52,7 @@ class Lb1:
     header: ClassVar[Path] = Path(__file__).with_name("lb1.cuh")
     place_bytes: ClassVar[int] = 8
     slots: ClassVar[int] = SLOTS
+    columns: ClassVar[int] = 0
 
     @staticmethod
     def obstacle(problem: FlowShopProblem) -> str | None:

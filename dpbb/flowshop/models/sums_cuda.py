@@ -1,0 +1,205 @@
+"""Flow shops with sums of costs on the GPU: all children of a node at once."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.flowshop.shop import FlowShop
+from dpbb.modeling import Model, generated
+from dpbb.modeling.cuda import TextModel, written
+
+MOST_JOBS = 64
+"""More have columns beyond shared memory, and sets in more than two words."""
+
+SOURCE = Path(__file__).with_name("sums.cuh")
+
+
+def serves(problem: FlowShop) -> bool:
+    """Whether there is such a form of what is minimized."""
+    sums = problem.ordered or problem.tardy
+    plain = not (problem.set_up or problem.lagged)
+    return bool(sums and plain and problem.n_jobs <= MOST_JOBS)
+
+
+class SumsOnGpu(FlowShop):
+    """The same costs and bounds, of nodes that hold their ends and their cost alone.
+
+    What is sorted comes in an order that is fixed: a step for each job on each machine,
+    not a list in every node.
+    """
+
+    by_rule: int
+    paired: int
+    in_order: NDArray[np.int64]
+    by_early: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, problem: Model) -> SumsOnGpu:
+        """Return this form of a flow shop."""
+        assert isinstance(problem, FlowShop)  # noqa: S101
+        found = object.__new__(cls)
+        vars(found).update(problem.__getstate__())
+        found.by_rule, found.paired = problem.ordered, problem.tardy
+        found.ordered = found.matched = 0
+        found.state = {"ends": problem.n_stages, "cost": None}  # type: ignore[misc]
+        found.sums = {}  # type: ignore[misc]
+        weights = problem.weights.tolist() if problem.ordered else [1] * problem.n_jobs
+        found.in_order = np.array(
+            [_by_ratio(times, weights) for times in problem.times.T.tolist()]
+        )
+        found.by_early = np.argsort(problem.early, axis=0, kind="stable").T
+        return found
+
+    def node_bound(self, node: Any) -> int:
+        """Cost so far, and the largest that one machine says of the jobs left."""
+        most = 0
+        for k in range(self.n_stages):
+            rest = 0
+            at = node.ends[k]
+            if self.by_rule:
+                for other in self.in_order[k]:
+                    if other in node.left:
+                        at += self.times[other][k]
+                        rest += self.weights[other] * at + self.later[other][k]
+            if self.paired:
+                rank = 0
+                for other in self.in_order[k]:
+                    if other in node.left:
+                        at += self.times[other][k]
+                        seen = 0
+                        for date in self.by_early[k]:
+                            if date in node.left:
+                                if seen == rank:
+                                    rest += max(0, at - self.early[date][k])
+                                seen += 1
+                        rank += 1
+                if self.weighted:
+                    rest *= self.lightest[0]
+            if self.alone:
+                alone = 0
+                for other in node.left:
+                    alone += self.early_cost(other, node.ends[k], k)
+                most = max(most, alone)
+            most = max(most, rest)
+        return most + node.cost
+
+    def child_bound(self, node: Any, job: int) -> int:
+        """``node_bound`` of a child."""
+        most = 0
+        end = self.release[job] if self.released else 0
+        if self.blocking:
+            end = max(end, node.ends[0])
+        for k in range(self.n_stages):
+            if self.blocking:
+                end += self.times[job][k]
+                if k < self.n_stages - 1:
+                    end = max(end, node.ends[k + 1])
+            else:
+                end = max(end, node.ends[k]) + self.times[job][k]
+            rest = 0
+            at = end
+            if self.by_rule:
+                for other in self.in_order[k]:
+                    if other in node.left and other != job:
+                        at += self.times[other][k]
+                        rest += self.weights[other] * at + self.later[other][k]
+            if self.paired:
+                rank = 0
+                for other in self.in_order[k]:
+                    if other in node.left and other != job:
+                        at += self.times[other][k]
+                        seen = 0
+                        for date in self.by_early[k]:
+                            if date in node.left and date != job:
+                                if seen == rank:
+                                    rest += max(0, at - self.early[date][k])
+                                seen += 1
+                        rank += 1
+                if self.weighted:
+                    rest *= self.lightest[0]
+            if self.alone:
+                alone = -self.early_cost(job, end, k)
+                for other in node.left:
+                    alone += self.early_cost(other, end, k)
+                most = max(most, alone)
+            most = max(most, rest)
+        return most + node.cost + self.cost(job, end)
+
+
+@dataclass(frozen=True, slots=True)
+class SumsModel(TextModel):
+    """See ``dpbb.engines.gpu.model.CudaModel``; children: ``sums.cuh``."""
+
+    @classmethod
+    def of(cls, problem: Any, ub: int) -> SumsModel:
+        """Return the model for costs below ``ub``."""
+        text = SumsOnGpu.of(problem)
+        plain = TextModel.of(text, ub)
+        places = written(text.shape).places
+        names = {
+            "MACHINES": text.n_stages,
+            "WEIGHTED": text.weighted,
+            "RELEASED": text.released,
+            "BLOCKING": text.blocking,
+            "TARDY": text.tardy,
+            "ALONE": text.alone,
+            "ENDS_AT": places["ends"],
+            "COST_AT": places["cost"],
+        }
+        lines = [f"constexpr int {name} = {value};" for name, value in names.items()]
+        whole = "\n".join([plain.header.read_text(), *lines, SOURCE.read_text()])
+        name = "m" + hashlib.sha256(whole.encode()).hexdigest()[:24]
+        n_jobs = text.n_jobs
+        rows = 2 * (n_jobs + 1) + (n_jobs + 11) // 8
+        values = {one.name: getattr(plain, one.name) for one in fields(plain)}
+        values |= {
+            "header": generated.kept(name, "model.cuh", whole),
+            "columns": rows + (3 * n_jobs + 1) * text.tardy,
+            "warps_wanted": 20,
+        }
+        return cls(**values)
+
+    def pack(
+        self, problem: Model, order: NDArray[np.intp]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Rows of the jobs in root order, then tables of ``sums.cuh``, and the root."""
+        text = SumsOnGpu.of(problem)
+        rows, root = TextModel.pack(self, text, order)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        tables = [np.array([text.lightest[0], 0, 0, 0])]
+        for k in range(text.n_stages):
+            jobs = text.in_order[k]
+            of = text.times[jobs, k], text.weights[jobs], text.later[jobs, k]
+            tables.append(np.stack([place[jobs], *of], axis=1))
+        for k in range(text.n_stages if text.tardy else 0):
+            jobs, none = text.by_early[k], np.zeros(text.n_jobs, np.int64)
+            of = text.early[jobs, k], none, none
+            tables.append(np.stack([place[jobs], *of], axis=1))
+        ready, weights, due = (
+            one[order] for one in (text.ready, text.weights, text.due)
+        )
+        tables.append(np.stack([text.release[order], ready, weights, due], axis=1))
+        tables += [
+            np.stack([text.rest[order, k], ready, weights, due], axis=1)
+            for k in range(text.n_stages)
+        ]
+        behind = np.concatenate([one.reshape(-1) for one in tables]).astype(np.int32)
+        return np.concatenate([rows, behind.view(np.uint32)]), root
+
+
+def _by_ratio(times: list[int], weights: list[int]) -> list[int]:
+    """Jobs in the order of Smith's rule: time for each unit of weight."""
+
+    def key(job: int) -> tuple[bool, Fraction]:
+        time, weight = times[job], weights[job]
+        return time > 0 and not weight, Fraction(time, weight or 1)
+
+    return sorted(range(len(times)), key=key)
