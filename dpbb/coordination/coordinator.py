@@ -48,7 +48,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.pace import Pace, RateMeter
+from dpbb.coordination.pace import MAX_REPORTS, Pace, RateMeter
 from dpbb.coordination.saves import SaveRequest, Saves
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.coordination.units import LeaseRecord
@@ -511,7 +511,7 @@ class Coordinator:
         request = self._saves.request(
             {lease.id: lease.open_roots for lease in leases.values()},
             now,
-            rate=self.spec.max_reports,
+            rate=MAX_REPORTS,
             patience_s=patience_s,
         )
         self.ask_on(request, now)

@@ -110,9 +110,6 @@ class RunSpec:
         The call that it is of; None: nobody asks for a result of it.
     lease_timeout_s
         A seat that has not reported for so long has lost its lease.
-    max_reports, max_report_bytes
-        Periodic reports of all seats a second, and bytes of the full ones among them:
-        with many seats the intervals are stretched to stay below (``pace.py``).
     """
 
     run_id: RunId
@@ -130,8 +127,6 @@ class RunSpec:
     proved_bound: int | None = None
     request: Request | None = None
     lease_timeout_s: float = 60.0
-    max_reports: float = 125.0
-    max_report_bytes: float = 6e6
 
     def __post_init__(self) -> None:
         if self.options.all_optima and self.tree.skips_copies:

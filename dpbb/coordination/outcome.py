@@ -60,7 +60,7 @@ class Outcome(Standing):
     ub
         The final upper bound; see ``Order.ub``.
     lower_bound
-        No permutation costs less; see ``Run.lower_bound``. When exhausted,
+        No permutation costs less; see ``Coordinator.lower_bound``. When exhausted,
         the incumbent's value, or a given upper bound below it.
     counters
         The ledger's, exact by laws 4 and 5; at a stop also nodes of seats that have not

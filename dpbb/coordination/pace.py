@@ -7,6 +7,9 @@ from collections import deque
 
 from dpbb.coordination.messages import Order, OrderKind, RunSpec
 
+MAX_REPORTS, MAX_REPORT_BYTES = 125.0, 6e6
+"""Periodic reports of all seats a second, and bytes of the full ones among them."""
+
 SIGNS_OF_LIFE = 3.1
 """A seat reports at least so often within the time after which its lease expires.
 
@@ -49,13 +52,13 @@ class Pace:
     def report_s(self, leases: int) -> float:
         """Seconds from one light report of a lease to the next."""
         spec = self._spec
-        seldom = min(leases / spec.max_reports, spec.lease_timeout_s / SIGNS_OF_LIFE)
+        seldom = min(leases / MAX_REPORTS, spec.lease_timeout_s / SIGNS_OF_LIFE)
         return max(spec.options.report_interval_s, seldom)
 
     def full_s(self, leases: int) -> float:
         """Seconds from one periodic full report of a lease to the next."""
         spec = self._spec
-        stretched = leases * (self._full_bytes or 0.0) / spec.max_report_bytes
+        stretched = leases * (self._full_bytes or 0.0) / MAX_REPORT_BYTES
         full_s = max(spec.options.checkpoint_interval_s, stretched)
         return full_s if spec.options.checkpoint is None else ASKED_TIMES * full_s
 

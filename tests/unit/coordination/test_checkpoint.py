@@ -85,8 +85,7 @@ def test_every_field_of_a_run_is_saved():
         "instance": "another",
     }
     same = ("run_id", "problem", "tree", "upper_bound", "permutation", "request")
-    constants = ("max_reports", "max_report_bytes")
-    names = {*others, *same, "time_limit_s", *constants}
+    names = {*others, *same, "time_limit_s"}
     assert {f.name for f in fields(spec)} == names
     for values in (others["options"], others["tuning"]):
         untold = type(values)()

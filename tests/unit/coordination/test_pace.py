@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.coordination.pace import Pace
+from dpbb.coordination.pace import MAX_REPORT_BYTES, MAX_REPORTS, Pace
 from tests.unit.coordination.world import spec_of, tiny
 
 
@@ -17,13 +17,14 @@ def test_few_seats_report_as_the_run_asks():
 
 
 def test_reports_of_many_seats_stay_below_the_rates():
-    pace = pace_of(max_reports=200.0, max_report_bytes=20e6)
+    pace = pace_of()
     for n_bytes in (900_000, *[400_000] * 200):
         pace.note_full(n_bytes)
-    assert 2000 / pace.report_s(2000) == pytest.approx(200)
-    assert 2000 * 400_000 / pace.full_s(2000) == pytest.approx(20e6, rel=0.01)
+    assert 2000 / pace.report_s(2000) == pytest.approx(MAX_REPORTS)
+    per_s = 2000 * 400_000 / pace.full_s(2000)
+    assert per_s == pytest.approx(MAX_REPORT_BYTES, rel=0.01)
 
 
 def test_seats_report_before_their_leases_expire():
-    pace = pace_of(max_reports=1.0, lease_timeout_s=60.0)
+    pace = pace_of(lease_timeout_s=60.0)
     assert pace.report_s(100_000) * 1.5 < 60 / 2  # an interval is jittered by half
