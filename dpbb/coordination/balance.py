@@ -99,16 +99,12 @@ class Balance:
         self._nearly_dry: set[LeaseId] = set()
         self._asked: dict[LeaseId, float] = {}  # and when
         self._hand_over_s = sum(HAND_OVER_S) / 4
-        self._kinds: set[tuple[str, str, int]] = set()
+        self.kinds: set[tuple[str, str, int]] = set()  # of seats that were there
 
     @property
     def mixed(self) -> bool:
         """Whether the run has had seats of several kinds, some perhaps much faster."""
-        return len(self._kinds) > 1
-
-    def note_kind(self, record: SeatRecord) -> None:
-        """Note that there is such a seat."""
-        self._kinds.add(kind_of(record))
+        return len(self.kinds) > 1
 
     def idle_seats(self) -> list[SeatId]:
         """Idle seats, the fastest first."""
@@ -146,11 +142,6 @@ class Balance:
         least, most = HAND_OVER_S
         change = 1.1 if late_s > LAG_S else 0.95
         self._hand_over_s = min(max(self._hand_over_s * change, least), most)
-
-    @property
-    def starving(self) -> int:
-        """Idle seats that no waiting unit is there for."""
-        return max(0, len(self.idle) - len(self._book.waiting))
 
     def seat_changed(self, record: SeatRecord) -> None:
         """Note whether a seat is idle now."""
@@ -315,7 +306,8 @@ class Balance:
         if the whole is worth ``worth_s`` seconds.
         """
         donors = 1 + len(self._asked)
-        seats = max(1, -(-self.starving // donors))
+        starving = len(self.idle) - len(self._book.waiting)
+        seats = max(1, -(-starving // donors))
         if self.mixed and self.idle:
             takers = self._idle_by_speed()[:seats]
             if much_faster(takers[0], takers[-1]):

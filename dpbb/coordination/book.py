@@ -8,7 +8,7 @@ nothing here knows of incumbents, limits, or the end of the run.
 from collections import OrderedDict
 from collections.abc import Callable
 
-from dpbb.coordination.balance import Balance, note_speed
+from dpbb.coordination.balance import Balance, kind_of, note_speed
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.journal import Journal
@@ -68,7 +68,7 @@ class Book:
         self.seats_lost = 0
         self.hopeless: str | None = None
         self._events = events
-        self._nudges: dict[SeatId, None] = {}
+        self.nudges: dict[SeatId, None] = {}  # seats that are to report at once
         self._silent: dict[LeaseId, SeatRecord] = {}
 
     def restore(self, saved: Checkpoint) -> None:
@@ -96,7 +96,7 @@ class Book:
         if record is None or record.seat != seat:
             self.remove_seat(seat.id, now)
             record = self.seats[seat.id] = SeatRecord(seat)
-            self.balance.note_kind(record)
+            self.balance.kinds.add(kind_of(record))
             if shown:
                 self._events.add(now, "seat", seat.label)
         record.draining = False
@@ -123,7 +123,7 @@ class Book:
         if record.unit is not None:
             self.lose(record.unit, now, f"seat {record.seat.label} left")
         self.balance.seat_changed(record)
-        self._nudges.pop(seat_id, None)
+        self.nudges.pop(seat_id, None)
 
     def drain_seat(self, seat_id: SeatId) -> None:
         """Have a seat give its unit back."""
@@ -138,7 +138,7 @@ class Book:
             self.requeue(record.unit)
         else:
             self.balance.forget(record.unit.lease)
-            self._nudges[seat_id] = None
+            self.nudges[seat_id] = None
 
     def hear(self, lease_id: LeaseId) -> None:
         """Let a seat whose lease has expired work again: it lives after all."""
@@ -147,20 +147,10 @@ class Book:
             record.silent = None
             self.balance.seat_changed(record)
 
-    def nudge(self, seat_id: SeatId) -> None:
-        """Have a seat report at once."""
-        self._nudges[seat_id] = None
-
     def nudge_leased(self) -> None:
         """Have all seats with a lease report at once."""
         for lease in self.leases.values():
-            self.nudge(lease.seat.id)
-
-    def take_nudges(self) -> list[SeatId]:
-        """Seats that should report at once; forgotten by this call."""
-        seats = list(self._nudges)
-        self._nudges.clear()
-        return seats
+            self.nudges[lease.seat.id] = None
 
     def wanted_seats(self) -> int:
         """How many more seats the open roots can feed: two roots each."""
@@ -326,14 +316,14 @@ class Book:
                 continue
             seat.silent = self.lease_id(unit.id, unit.attempt)
             self._silent[seat.silent] = seat
-            self._nudges[seat.id] = None
+            self.nudges[seat.id] = None
             what = "is silent" if seat.reported else "has not reported: it compiles"
             self.lose(unit, now, f"seat {seat.id} {what}")
 
     def ask_donors(self, now: float) -> None:
         """Nudge those seats that are to donate to idle ones."""
         for lease in self.balance.choose_donors(now):
-            self._nudges[lease.seat.id] = None
+            self.nudges[lease.seat.id] = None
 
     # -- units and counts -------------------------------------------------------
 

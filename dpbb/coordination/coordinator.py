@@ -301,11 +301,6 @@ class Coordinator:
         lease = self.book.lease(unit, attempt, seat_id, now)
         return Lease(lease.id, unit, attempt, lease.basis.roots, self.ub)
 
-    def seat_of(self, lease_id: LeaseId) -> SeatId | None:
-        """Return the seat that holds a lease; None: it is over."""
-        lease = self.book.leases.get(lease_id)
-        return None if lease is None else lease.seat.id
-
     # -- reports ----------------------------------------------------------------
 
     def admit(self, lease_id: LeaseId, seq: int) -> Order | None:
@@ -427,7 +422,9 @@ class Coordinator:
 
     def nudges(self) -> list[SeatId]:
         """Seats that should report at once; forgotten by this call."""
-        return self.book.take_nudges()
+        seats = list(self.book.nudges)
+        self.book.nudges.clear()
+        return seats
 
     # -- answers ----------------------------------------------------------------
 
@@ -523,7 +520,7 @@ class Coordinator:
         asked = self._saves.next(request, now, leases.keys())
         for lease_id in asked:
             leases[lease_id].save = True
-            self.book.nudge(leases[lease_id].seat.id)
+            self.book.nudges[leases[lease_id].seat.id] = None
         return bool(asked)
 
     def save_done(self, request: SaveRequest) -> bool:

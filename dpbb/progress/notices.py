@@ -77,14 +77,10 @@ class Notifier:
         run = str(snapshot.run_id)
         lacking = not snapshot.seats and not snapshot.shares_with
         if not (lacking and snapshot.waits_for and goes_on(snapshot)):
-            self.seated(run)
+            self._without_seats.discard(run)
         elif run not in self._without_seats:
             self._without_seats.add(run)
             self.tell(NO_SEATS, facts_of(snapshot))
-
-    def seated(self, run: str) -> None:
-        """Take note that a run has seats, or needs none."""
-        self._without_seats.discard(run)
 
     def close(self) -> None:
         """Wait until all has been told, or its time is over."""

@@ -227,7 +227,7 @@ class Hub:
         """Take in the seats of a worker; ``about``: as of ``SeatTable.announce``."""
         self.remove_worker(worker)
         for message in seats:  # a worker of the same GPUs may have more than its part
-            self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
+            self._sharing.let_go_if_idle(self.table.gpus.get(str(message["uuid"])))
         self.table.announce(worker, nthreads, seats, **about)
         self._sharing.join(self.table.workers[worker])
         self._settle()
@@ -245,11 +245,6 @@ class Hub:
             run.heuristics.parts.pop(worker, None)
             self._sharing.give_up(run, seat)
         self._settle()
-
-    def remove_all_workers(self) -> None:
-        """Forget every worker: all of them are being restarted."""
-        for worker in list(self.table.workers):
-            self.remove_worker(worker)
 
     def retire(self, workers: Iterable[str]) -> None:
         """Have the seats of workers that are about to close give back their units."""
@@ -308,15 +303,15 @@ class Hub:
         if run is None:
             return Order(OrderKind.DROP, 0)
         last = report.full is not None and report.full.last
-        seat = run.coordinator.seat_of(report.lease) if last else None
+        lease = run.coordinator.book.leases.get(report.lease) if last else None
         try:
             order = run.coordinator.on_report(report, checked, self._clock())
         except InvariantError as error:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
-        if seat is not None:  # its next future may come before the task has ended
-            run.seat_failures.pop(seat, None)
-            run.tasks.pop(seat, None)
+        if lease is not None:  # a next future may come before the task has ended
+            run.seat_failures.pop(lease.seat.id, None)
+            run.tasks.pop(lease.seat.id, None)
         self._settle(run_id)
         return order
 
@@ -420,7 +415,7 @@ class Hub:
         """Give units that wait to idle seats, each with a new future."""
         for seat_id in run.coordinator.idle_seats():
             worker = self.table.seats[seat_id].worker
-            if run.rests(seat_id, now) or self._sharing.is_full(worker):
+            if run.resting.get(seat_id, now) > now or self._sharing.is_full(worker):
                 continue
             assignment = run.coordinator.assign(seat_id, now)
             if assignment is None:

@@ -117,10 +117,6 @@ class OpenRun:
             self.excluded.add(seat)
         return None
 
-    def rests(self, seat: SeatId, now: float) -> bool:
-        """Whether the seat is not to be given a unit yet."""
-        return self.resting.get(seat, now) > now
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinishedRun:

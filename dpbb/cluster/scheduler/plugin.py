@@ -171,7 +171,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     def restart(self, scheduler: Scheduler) -> None:
         """Somebody restarts the cluster: all futures are gone, the runs go on."""
-        self.hub.remove_all_workers()
+        for worker in list(self.hub.table.workers):
+            self.hub.remove_worker(worker)
 
     def valid_workers_downscaling(
         self, scheduler: Scheduler, workers: list[Any]

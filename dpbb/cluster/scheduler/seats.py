@@ -73,7 +73,7 @@ class SeatTable:
     def __init__(self) -> None:
         self.workers: dict[str, WorkerSeats] = {}
         self.seats: dict[SeatId, SeatState] = {}
-        self._gpus: dict[str, SeatState] = {}  # seats of GPUs by UUID
+        self.gpus: dict[str, SeatState] = {}  # seats of GPUs by UUID
         self.moved_up = False  # surplus seats became usable; reset by who looks
 
     def announce(
@@ -154,7 +154,7 @@ class SeatTable:
         """Whether the worker gets the device, perhaps from one that has too many."""
         if device.kind != "cuda":
             return True
-        seat = self._gpus.get(device.uuid)
+        seat = self.gpus.get(device.uuid)
         if seat is None:
             return True
         holder = self.workers[seat.worker]
@@ -169,11 +169,7 @@ class SeatTable:
         entry.seats.append(seat)
         self.seats[seat.id] = seat
         if seat.device.kind == "cuda":
-            self._gpus[seat.device.uuid] = seat
-
-    def seat_of_gpu(self, uuid: str) -> SeatState | None:
-        """Return the seat that explores on a GPU, if there is one."""
-        return self._gpus.get(uuid)
+            self.gpus[seat.device.uuid] = seat
 
     def remove(self, worker: str) -> list[SeatState]:
         """Forget a worker; returns its seats. Surplus seats of others move up."""
@@ -182,7 +178,7 @@ class SeatTable:
             return []
         for seat in entry.seats:
             del self.seats[seat.id]
-            self._gpus.pop(seat.device.uuid, None)
+            self.gpus.pop(seat.device.uuid, None)
         free = {seat.device.uuid for seat in entry.seats if seat.device.kind == "cuda"}
         for other in self.workers.values():
             for seat in list(other.surplus):

@@ -118,11 +118,6 @@ class RunHeuristics:
         self._turn = 0
         self._seeds = random.Random(name)  # noqa: S311 - no secret
 
-    @property
-    def best(self) -> Incumbent | None:
-        """The best schedule known here."""
-        return self._best
-
     def resize(self, threads: int) -> None:
         """Search with so many threads from now on; returns at once."""
         if threads == self._threads:

@@ -226,7 +226,8 @@ def test_counts_are_exact_whatever_comes_and_goes(data):
                 world.hub.retire(sorted(world.hub.table.workers)[:1])
                 world.join(f"w{step}")
             case 3:
-                world.hub.remove_all_workers()
+                for worker in list(world.hub.table.workers):
+                    world.hub.remove_worker(worker)
                 world.join(f"w{step}")
             case _ if futures:
                 key = data.draw(st.sampled_from(futures))

@@ -95,7 +95,7 @@ def test_a_better_schedule_is_offered_with_its_method(started):
     run.know(beginning(100))
     wait_until(lambda: channel.offers)
     assert [(one.value, one.source) for one in channel.offers] == [(99, "auto")]
-    assert run.best.value == 99
+    assert run._best.value == 99
 
 
 def test_what_the_run_has_already_is_not_offered(started):
