@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.messages import RunId
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, UnwrittenError
@@ -159,7 +159,10 @@ async def _open(
     if folder is not None and first:
         progress.note(f"checkpoints {folder}")
 
-    made = partial(_result_of, call, plan, spec, opened)
+    def made(outcome: Outcome, n_written: int | None) -> Result:
+        result = result_of_run(plan, spec, opened, outcome, n_written)
+        return _written(call, result)
+
     run = await _value(cluster, cluster.open(spec, plan.saved, made))
     if run.dashboard is not None and first:
         progress.note(f"dashboard {run.dashboard}")
@@ -181,18 +184,6 @@ async def _watched(
             stopping = True
             await _value(cluster, run.stop())
     return await _value(cluster, run.outcome()), snapshot
-
-
-def _result_of(
-    call: Call,
-    plan: Plan,
-    spec: RunSpec,
-    opened: float,
-    outcome: Outcome,
-    n_written: int | None,
-) -> Result:
-    """Return what a run proves that was opened then; its certificate is written."""
-    return _written(call, result_of_run(plan, spec, opened, outcome, n_written))
 
 
 def _after(
