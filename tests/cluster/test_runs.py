@@ -61,7 +61,7 @@ async def test_counts_are_golden_and_nothing_is_left(c, s, a, b):
     plugin = plugin_of(s)
     assert not plugin.hub.runs
     assert not plugin.hub.finished
-    assert not plugin.calls._changes
+    assert not plugin._changes
     assert all(seat.run is None for seat in plugin.hub.table.seats.values())
     for worker in (a, b):
         mine = worker.extensions["dpbb"]
@@ -76,7 +76,7 @@ async def test_closing_the_scheduler_leaves_nothing(c, s, a):
     plugin = plugin_of(s)
     await until(lambda: a.extensions["dpbb"]._links)
     waiting = asyncio.create_task(run._wait(None))
-    await until(lambda: plugin.calls._changes)
+    await until(lambda: plugin._changes)
     await plugin.before_close()
     with pytest.raises(ClusterError, match="closing"):
         await waiting

@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 import dask.config
 
 from dpbb.cluster.internals import filter_requests, http_hosts
-from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.errors import ClusterError
 
@@ -48,9 +47,9 @@ class PageControls:
     So it must be bound to this host alone, or somebody must have said that it is fine.
     """
 
-    def __init__(self, scheduler: Any, calls: ClientCalls) -> None:
+    def __init__(self, scheduler: Any, plugin: Any) -> None:
         self._scheduler = scheduler
-        self._calls = calls
+        self._plugin = plugin
         # A command must come with it: web pages of other sites can open a connection
         # to this server, but not read its pages.
         self.key = secrets.token_urlsafe(24)
@@ -89,14 +88,14 @@ class PageControls:
         """Stop a run early."""
         self._check()
         logger.info("run %s: stop asked for on the dashboard", run_id)
-        await self._calls.stop(run_id)
+        await self._plugin.stop(run_id)
         return "Stopped."
 
     async def save(self, run_id: Any) -> str:
         """Write a checkpoint now."""
         self._check()
         logger.info("run %s: checkpoint asked for on the dashboard", run_id)
-        await self._calls.save_now(run_id)
+        await self._plugin.save_now(run_id)
         return "Saved."
 
     def _check(self) -> None:

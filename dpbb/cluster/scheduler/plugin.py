@@ -8,10 +8,10 @@ checks them. The worker's stream carries hints only.
 """
 
 import asyncio
+import contextlib
 import logging
 import platform
 import time
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -25,12 +25,12 @@ from distributed.protocol import pickle
 from dpbb.cluster.internals import WorkerPluginSender, send_to
 from dpbb.cluster.rpc import NAME, answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler.checkpoints import Keeper
-from dpbb.cluster.scheduler.client_calls import ClientCalls
+from dpbb.cluster.scheduler.checkpoints import Keeper, state_of
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor, configured_notifier
+from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
@@ -52,12 +52,26 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.coordination.wire import decode_report, encode
-from dpbb.errors import ClusterError, InvariantError
+from dpbb.errors import (
+    CheckpointError,
+    ClusterError,
+    InvariantError,
+    SchedulerLostError,
+)
+from dpbb.result import Termination
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.1
+HANDLERS = (
+    *("hello", "spec", "lease", "report", "note"),
+    *("open", "watch", "outcome", "optima", "stop", "offer"),
+    *("save", "save_now", "runs", "describe", "discard"),
+)
+"""RPCs of workers, and of clients."""
+
 CHECK_THREADS = 4
 """Full reports that are checked at a time: before a checkpoint they come together."""
 
@@ -115,25 +129,15 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._threads = ThreadPoolExecutor(
             CHECK_THREADS, thread_name_prefix="dpbb-check"
         )
-        self.calls = ClientCalls(self.hub, self.submitter)
-        controls = PageControls(scheduler, self.calls)
+        self._changes: dict[RunId, asyncio.Event] = {}  # of runs that are watched
+        controls = PageControls(scheduler, self)
         self.page = Page(scheduler, self.monitor, controls)
         self.forecasts = Forecaster(self.hub.runs, time.monotonic)
         self._ticker: asyncio.Task[None] | None = None
-        self._closing = False
+        self._closing = self._over = False
         self._prepared = False
-        handlers: dict[str, Callable[..., Awaitable[Any]]] = {
-            "hello": self.hello,
-            "open": self.open,
-            "spec": self.spec,
-            "lease": self.lease,
-            "report": self.report,
-            "note": self.note,
-            **self.calls.handlers(),
-            "describe": self.describe,
-        }
         scheduler.handlers.update(
-            {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
+            {f"dpbb_{name}": answers_errors(getattr(self, name)) for name in HANDLERS}
         )
         self.elastic.install()
         metrics.register(scheduler)
@@ -157,7 +161,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
-        self.calls.close()
+        self._over = True
+        for event in self._changes.values():  # those who wait are answered
+            event.set()
         await self.submitter.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -269,10 +275,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             self.hub.note(spec.run_id, "refused", f"not used: {error}")
         return {"page": self.page.comes}
 
-    async def describe(self, run_id: RunId) -> dict[str, Any]:
-        """As ``ClientCalls.describe``, and whether there is a page that shows it."""
-        return {**await self.calls.describe(run_id), "page": self.page.comes}
-
     async def open_saved(self, spec: RunSpec, saved: Checkpoint) -> None:
         """Open a run that goes on without a client; see ``restoring``."""
         while self.scheduler.status is not Status.running:  # it has just started
@@ -295,6 +297,115 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if self._ticker is None or self._ticker.done():
             self._ticker = asyncio.create_task(self._tick())
 
+    async def watch(
+        self, run_id: RunId, version: int, timeout: float
+    ) -> dict[str, Any]:
+        """Answer when the run has changed since ``version``, is over, or in time."""
+        deadline = time.monotonic() + timeout
+        while not self._over:
+            run, left = self.hub.known(run_id), deadline - time.monotonic()
+            over = isinstance(run, FinishedRun)
+            if over or run.version != version or left <= 0:
+                return {
+                    "version": run.version,
+                    "finished": over,
+                    "snapshot": pickle.dumps(_state_of(run)),
+                }
+            event = self._changes.setdefault(run_id, asyncio.Event())
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), left)
+        raise SchedulerLostError("the scheduler is closing; its runs end with it")
+
+    async def outcome(self, run_id: RunId, optima: bool = True) -> dict[str, Any]:
+        """Return the outcome of a finished run, perhaps without all optima."""
+        result = self.hub.result(run_id)
+        outcome = result.outcome
+        if not optima:
+            outcome = replace(outcome, optima=None)
+        return {"outcome": pickle.dumps(outcome), "broken": result.broken}
+
+    async def optima(
+        self, run_id: RunId, value: int | None, position: int
+    ) -> dict[str, Any]:
+        """Return the next chunk of optimal permutations for a reader.
+
+        ``value`` and ``position`` say what it has written: see ``Optima.after``. An
+        answer that is lost is given again.
+        """
+        run = self.hub.known(run_id)
+        if isinstance(run, OpenRun):
+            chunk = run.coordinator.optima_after(value, position)
+        else:
+            held = run.outcome.optima
+            chunk = None if held is None else held.after(value, position)
+        return {
+            "finished": isinstance(run, FinishedRun),
+            "chunk": None if chunk is None else pickle.dumps(chunk),
+        }
+
+    async def stop(self, run_id: RunId) -> None:
+        """Stop a run early; one that is over stays as it is."""
+        run = self._if_open(run_id)
+        if run is not None:
+            run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
+            self.hub.advance(run_id)
+
+    async def offer(self, run_id: RunId, permutation: list[int], source: str) -> bool:
+        """Offer a permutation to a run; True if it is the new incumbent."""
+        run = self._if_open(run_id)
+        if run is None:
+            return False
+        try:
+            is_new = run.coordinator.offer(permutation, source, time.monotonic())
+        except InvariantError as error:  # a breach ends the run
+            self.hub.fail(run_id, error)
+            raise
+        self.hub.advance(run_id)
+        return is_new
+
+    async def save(self, run_id: RunId) -> Any:
+        """Return an open run's state in one piece, as of now."""
+        coordinator = self._open_run(run_id).coordinator
+        return wrap(await state_of(coordinator, lambda: self.hub.advance(run_id)))
+
+    async def save_now(self, run_id: RunId) -> bytes:
+        """Write a checkpoint of an open run; return the pickled state of them."""
+        keeper = self._open_run(run_id).keeper
+        if keeper is None:
+            raise CheckpointError(
+                f"run {run_id}: expected a run with checkpoints (option checkpoint)"
+            )
+        return pickle.dumps(await keeper.save_now())
+
+    async def runs(self) -> list[dict[str, Any]]:
+        """Return every run that is open or whose result is kept, oldest first."""
+        finished = [run.snapshot for run in self.hub.finished.values()]
+        states = finished + [_state_of(run) for run in self.hub.runs.values()]
+        return [{"snapshot": pickle.dumps(state)} for state in states]
+
+    async def describe(self, run_id: RunId) -> dict[str, Any]:
+        """Return the pickled RunSpec of a run, its age, and whether a page shows it."""
+        run = self.hub.known(run_id)
+        seconds = time.monotonic() - run.opened
+        return {"blob": run.blob, "seconds": seconds, "page": self.page.comes}
+
+    async def discard(self, run_id: RunId) -> None:
+        """Forget a finished run, and wait until Dask has too; an open one goes on."""
+        self.hub.finished.pop(run_id, None)
+        if run_id not in self.hub.runs:
+            await self.submitter.forgotten(run_id)
+
+    def _if_open(self, run_id: RunId) -> OpenRun | None:
+        """Return a run, None if it is over; ClusterError if nobody knows it."""
+        run = self.hub.known(run_id)
+        return run if isinstance(run, OpenRun) else None
+
+    def _open_run(self, run_id: RunId) -> OpenRun:
+        run = self._if_open(run_id)
+        if run is None:
+            raise ClusterError(f"expected an open run, got {run_id}, which is over")
+        return run
+
     # -- what the hub has done --------------------------------------------------------
 
     def send(self, worker: str, op: str, run_id: RunId, **message: Any) -> None:
@@ -304,7 +415,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
         self.monitor.changed(run_id)
-        self.calls.changed(run_id)
+        event = self._changes.pop(run_id, None)
+        if event is not None:
+            event.set()
 
     def _prepare(self) -> None:
         """Compile the checks of reports, once, before the first one comes."""
@@ -367,3 +480,10 @@ def _prepare() -> None:
     from dpbb.tree.packed_paths import prepare
 
     prepare()
+
+
+def _state_of(run: OpenRun | FinishedRun) -> Snapshot:
+    """Return a run as it is now, or was at its end."""
+    if isinstance(run, FinishedRun):
+        return run.snapshot
+    return run.snapshot(time.monotonic())
