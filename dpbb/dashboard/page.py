@@ -66,7 +66,7 @@ def show(
         Runs of a cluster, the open and the kept finished ones, and its devices: the
         scheduler's ``Monitor``.
     controls
-        What a viewer may do to a run: the scheduler's ``PageControls``.
+        What a viewer may do to a run: the scheduler's ``Page``.
     template
         Jinja template of the page.
     variables

@@ -88,13 +88,13 @@ def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
     with submit(client, spec_of(*HUGE)) as run:
         plugin = cluster.scheduler.extensions["dpbb"]
         assert is_loopback(cluster.scheduler)
-        assert plugin.page.controls.refused is None
+        assert plugin.page.refused is None
         with dask.config.set({"dpbb.dashboard.controls": False}):
-            assert "dpbb.dashboard.controls is false" in plugin.page.controls.refused
+            assert "dpbb.dashboard.controls is false" in plugin.page.refused
             with pytest.raises(ClusterError, match=r"dpbb\.dashboard\.controls"):
-                client.sync(plugin.page.controls.stop, run.run_id)
+                client.sync(plugin.page.stop, run.run_id)
         assert not run.done()
-        assert client.sync(plugin.page.controls.stop, run.run_id) == "Stopped."
+        assert client.sync(plugin.page.stop, run.run_id) == "Stopped."
         run.result()
 
 
@@ -135,7 +135,7 @@ def test_the_page_answers_under_an_own_name_alone(cluster, client):
     """Whoever has another name lead here could read it, and the key with it."""
     with submit(client, spec_of(*SMALL[:2])) as run:
         run.result()
-        key = cluster.scheduler.extensions["dpbb"].page.controls.key
+        key = cluster.scheduler.extensions["dpbb"].page.key
         page = run.dashboard
     for host in ("localhost:8787", "127.0.0.1"):
         status, text = asked(page, host)
@@ -198,7 +198,7 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
         Client(cluster, set_as_default=False) as client,
         submit(client, spec_of(*HUGE)),
     ):
-        controls = cluster.scheduler.extensions["dpbb"].page.controls
+        controls = cluster.scheduler.extensions["dpbb"].page
         assert not is_loopback(cluster.scheduler)
         assert "no login" in controls.refused
         with dask.config.set({"dpbb.dashboard.controls": True}):

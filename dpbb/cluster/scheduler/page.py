@@ -40,8 +40,8 @@ _expected: weakref.WeakSet[Any] = weakref.WeakSet()
 """Schedulers that get their dashboard a moment after their start."""
 
 
-class PageControls:
-    """What viewers of the page may do to a scheduler's runs.
+class Page:
+    """The page ``/dpbb`` of a scheduler's dashboard, and what its viewers may do.
 
     The dashboard knows no users: whoever reaches its port could stop a run of days.
     So it must be bound to this host alone, or somebody must have said that it is fine.
@@ -50,9 +50,29 @@ class PageControls:
     def __init__(self, scheduler: Any, plugin: Any) -> None:
         self._scheduler = scheduler
         self._plugin = plugin
+        self._application: Any = None  # our part of Dask's dashboard, if it has one
         # A command must come with it: web pages of other sites can open a connection
         # to this server, but not read its pages.
         self.key = secrets.token_urlsafe(24)
+
+    @property
+    def comes(self) -> bool:
+        """Whether the page is there, or will be in a moment."""
+        return self._application is not None or self._scheduler in _expected
+
+    def attach(self) -> None:
+        """Add the page to the dashboard, if there is one, and Bokeh; once.
+
+        Never raises: a run must not fail for want of a picture.
+        """
+        main = _main_application(self._scheduler)
+        if main is None or self._application is not None:
+            return
+        try:
+            monitor = self._plugin.monitor
+            self._application = _add_page(self._scheduler, main, monitor, self)
+        except Exception:
+            logger.exception("no page /%s in the dashboard", PAGE)
 
     @property
     def loop(self) -> AbstractEventLoop:
@@ -169,43 +189,6 @@ def _loops(host: str) -> bool:
         return False
 
 
-class Page:
-    """The page ``/dpbb`` of a scheduler's dashboard."""
-
-    def __init__(
-        self, scheduler: Any, monitor: Monitor, controls: PageControls
-    ) -> None:
-        self._scheduler = scheduler
-        self._monitor = monitor
-        self.controls = controls
-        self._application: Any = None  # our part of Dask's dashboard, if it has one
-
-    @property
-    def comes(self) -> bool:
-        """Whether the page is there, or will be in a moment."""
-        return self._application is not None or self._scheduler in _expected
-
-    def attach(self) -> bool:
-        """Add the page to the dashboard, if there is one, once.
-
-        Returns whether the page is there; False without Bokeh or without a dashboard.
-        Never raises: a run must not fail for want of a picture.
-        """
-        if self._application is not None:
-            return True
-        main = _main_application(self._scheduler)
-        if main is None:
-            return False
-        try:
-            self._application = _add_page(
-                self._scheduler, main, self._monitor, self.controls
-            )
-        except Exception:
-            logger.exception("no page /%s in the dashboard", PAGE)
-            return False
-        return True
-
-
 def _main_application(scheduler: Any) -> Any:
     """Dask's own Bokeh application; None if there is none."""
     tornado = sys.modules.get("bokeh.server.tornado")
@@ -216,9 +199,7 @@ def _main_application(scheduler: Any) -> Any:
     return next(found, None)
 
 
-def _add_page(
-    scheduler: Any, main: Any, monitor: Monitor, controls: PageControls
-) -> Any:
+def _add_page(scheduler: Any, main: Any, monitor: Monitor, controls: Page) -> Any:
     """Add the page beside Dask's own Bokeh application; return ours."""
     from distributed.dashboard.components import scheduler as components
     from distributed.dashboard.core import BokehApplication
@@ -282,7 +263,7 @@ def _refuse_frames(application: Any) -> None:
     application.add_transform(OwnFrames)
 
 
-def _refuse_strangers(application: Any, controls: PageControls) -> None:
+def _refuse_strangers(application: Any, controls: Page) -> None:
     """Have pages and their connections answer under known names alone."""
     from tornado.web import RequestHandler
 

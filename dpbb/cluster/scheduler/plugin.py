@@ -31,7 +31,7 @@ from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor, configured_notifier
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
-from dpbb.cluster.scheduler.page import Page, PageControls
+from dpbb.cluster.scheduler.page import Page
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.cluster.storage.checkpoint_folder import is_resumed
@@ -130,8 +130,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             CHECK_THREADS, thread_name_prefix="dpbb-check"
         )
         self._changes: dict[RunId, asyncio.Event] = {}  # of runs that are watched
-        controls = PageControls(scheduler, self)
-        self.page = Page(scheduler, self.monitor, controls)
+        self.page = Page(scheduler, self)
         self.forecasts = Forecaster(self.hub.runs, time.monotonic)
         self._ticker: asyncio.Task[None] | None = None
         self._closing = self._over = False
