@@ -157,7 +157,6 @@ def checked(
             "keywords, SolveOptions.from_mapping reads a dict"
         )
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
-    check_client(client, chosen)
     check_engine(chosen)
     client, chosen, where = placed(client, chosen)
     with noting():
@@ -264,21 +263,6 @@ def _check_encoding(problem: Problem[Any]) -> None:
             f"encode() of kind {problem.name!r}: expected JSON values that its family "
             f"decodes, got: {error}"
         ) from error
-
-
-def check_client(client: Any, options: SolveOptions) -> None:
-    """Raise OptionError for something else, or options that a client excludes.
-
-    A client that is closed is a ClusterError.
-    """
-    if client is None:
-        return
-    from dpbb.cluster.client.connect import check_open
-
-    check_open(client)
-    for name in ("scheduler", "workers"):
-        if getattr(options, name) is not None:
-            raise OptionError(f"{name}: expected without a client, got both")
 
 
 def style_of(progress: Progress | str | None) -> dict[str, Any]:

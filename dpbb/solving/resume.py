@@ -18,14 +18,7 @@ from dpbb.options.rows import Resumed
 from dpbb.problem import Problem, root_bound
 from dpbb.progress import Progress
 from dpbb.result import Totals
-from dpbb.solving.arguments import (
-    Call,
-    check_client,
-    check_engine,
-    numbered,
-    shown_by,
-    style_of,
-)
+from dpbb.solving.arguments import Call, check_engine, numbered, shown_by, style_of
 from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable
 
@@ -42,7 +35,6 @@ def checked_resume(
     began = time.monotonic()
     problem = None if problem is None else read_problem(problem)
     saved, options = read_saved(source, problem, {**changes, **style_of(progress)})
-    check_client(client, options)
     check_engine(options)
     client, options, where = placed(client, options)
     shown = shown_by(progress, options)

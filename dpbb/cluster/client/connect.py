@@ -100,8 +100,14 @@ def placed(client: Any, options: SolveOptions) -> tuple[Any, SolveOptions, str]:
 
     The line is empty where the call says where, or there is no choice.
 
-    OptionError: within a Dask task an option needs a cluster.
+    OptionError: within a Dask task an option needs a cluster; or the client is none, or
+    an option excludes it. One that is closed is a ClusterError.
     """
+    if client is not None:
+        check_open(client)
+        for name in ("scheduler", "workers"):
+            if getattr(options, name) is not None:
+                raise OptionError(f"{name}: expected without a client, got both")
     if client is not None or options.scheduler is not None:
         return client, options, ""
     which = which_cluster()
