@@ -14,7 +14,7 @@ from distributed.protocol import pickle
 import dpbb
 from dpbb.cluster.client.connect import check_open, needing
 from dpbb.cluster.client.optima_file import OptimaFile
-from dpbb.cluster.client.run import MakeResult, Run, as_it_is
+from dpbb.cluster.client.run import MakeResult, Run
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
@@ -28,7 +28,7 @@ def submit_run(
     client: Client,
     spec: RunSpec,
     *,
-    make_result: MakeResult = as_it_is,
+    make_result: MakeResult | None = None,
     optima_file: str | None = None,
     saved: bytes | None = None,
 ) -> Any:

@@ -63,11 +63,6 @@ MakeResult = Callable[[Outcome, int | None], Any]
 written to a file; None: none were."""
 
 
-def as_it_is(outcome: Outcome, _n_written: int | None) -> Outcome:
-    """Make nothing of an outcome."""
-    return outcome
-
-
 def page_address(link: str) -> str:
     """Return the address of dpbb's page in the dashboard that a client links to."""
     return f"{link.removesuffix('/status')}/dpbb" if link.endswith("/status") else link
@@ -94,7 +89,7 @@ class Run:
         self,
         client: Client,
         run_id: RunId,
-        make_result: MakeResult = as_it_is,
+        make_result: MakeResult | None = None,
         *,
         attached: bool = False,
         page: bool = True,
@@ -491,7 +486,8 @@ class Run:
     async def _result(self, timeout: float | None) -> Any:
         outcome = await self._get_outcome(timeout)
         if self._made is None:
-            self._made = self._make_result(outcome, self.n_written)
+            make = self._make_result
+            self._made = outcome if make is None else make(outcome, self.n_written)
         return self._made
 
     async def _close(self, keep: bool) -> None:
