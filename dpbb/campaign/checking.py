@@ -39,14 +39,15 @@ def doubt_of(
         can be read. The schedule is evaluated again.
     """
     value, order, lower = record.makespan, record.permutation, record.lower_bound
+    word = record.objective
     if record.status in (Status.OPTIMAL, Status.FEASIBLE) and None in (value, order):
-        return f"it is {record.status} without a makespan and its permutation"
+        return f"it is {record.status} without a {word} and its permutation"
     if order is not None and sorted(order) != list(range(record.n_jobs)):
         return f"its permutation is none of {record.n_jobs} jobs"
     if value is not None and lower is not None and lower > value:
-        return f"its lower bound {lower} is above its makespan {value}"
+        return f"its lower bound {lower} is above its {word} {value}"
     if record.status == Status.OPTIMAL and lower != value:
-        return f"it is optimal with makespan {value} and lower bound {lower}"
+        return f"it is optimal with {word} {value} and lower bound {lower}"
     if record.proof and record.proof not in list(Proof):
         return f"its proof is {record.proof}, expected {' or '.join(Proof)}"
     known = best_known_of_digest(record.digest)
@@ -95,7 +96,7 @@ def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
     value = problem.evaluate(np.array(record.permutation, np.intp))
     if value == record.makespan:
         return ""
-    return f"its permutation has makespan {value}, not {record.makespan}"
+    return f"its permutation has {record.objective} {value}, not {record.makespan}"
 
 
 def read_all(
@@ -119,7 +120,7 @@ def read_all(
             if doubt:
                 record = replace(record, status=DOUBTFUL, error=doubt)
             both = best_of(found.get(record.digest, record), record)
-            value, lower = both.makespan or 2**63, both.lower_bound or 0
+            value, lower = both.cost, both.lower_bound or 0
             if both.status != DOUBTFUL and lower > value:
                 doubt = f"with another record, lower bound {lower} is above {value}"
                 both = replace(both, status=DOUBTFUL, error=doubt)

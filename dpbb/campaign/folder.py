@@ -40,6 +40,8 @@ class Record:
     ----------
     source, instance, digest, n_jobs, n_machines
         What was asked for, and what it is.
+    objective, features
+        What ``makespan`` is called; what a flow shop has besides times and dates.
     status
         As of ``Result``; ``"estimated"`` before the first attempt, ``"error"``.
     termination, proof
@@ -85,6 +87,8 @@ class Record:
     digest: str
     n_jobs: int
     n_machines: int
+    objective: str = "makespan"
+    features: str = ""
     status: str = "estimated"
     termination: str = ""
     proof: str = ""
@@ -116,21 +120,25 @@ class Record:
     error: str = ""
 
     @property
+    def cost(self) -> int:
+        """Makespan, or a value above all without a schedule."""
+        return 2**63 if self.makespan is None else self.makespan
+
+    @property
     def proved(self) -> bool:
         """Whether nothing is left to do: a schedule of the bound's value is known.
 
         With ``infeasible_cutoff`` it may be one that was published.
         """
-        known = min(self.makespan or 2**63, self.best_upper or 2**63)
+        known = min(self.cost, self.best_upper or 2**63)
         closed = self.status in ENDED and (self.lower_bound or 0) >= known
         return closed or self.status == Status.OPTIMAL
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int, int]:
         """Of two records of an instance, the one that says more has the larger rank."""
-        tried, best = self.attempts > 0, self.makespan or 2**63
-        held = self.status != DOUBTFUL
-        return held, self.proved, tried, self.lower_bound or 0, -best
+        tried, held = self.attempts > 0, self.status != DOUBTFUL
+        return held, self.proved, tried, self.lower_bound or 0, -self.cost
 
     def with_best_of(self, other: "Record") -> "Record":
         """Return the record with the better schedule and the better bound of both.
@@ -140,7 +148,7 @@ class Record:
         names: tuple[str, ...] = ()
         if other.status == DOUBTFUL:
             return self
-        if (other.makespan or 2**63) < (self.makespan or 2**63):
+        if other.cost < self.cost:
             names += SCHEDULE
         better = (other.lower_bound or 0) - (self.lower_bound or 0)
         if better > 0 or (better == 0 and other.certificate and not self.certificate):
@@ -171,10 +179,11 @@ class Record:
 
     @property
     def group(self) -> str:
-        """Class in reports: size, and of a benchmark instance its set."""
+        """Class in reports: size, problem, and of a benchmark instance its set."""
         known = best_known_of_digest(self.digest)
         if known is None:
-            return self.size
+            other = () if self.objective == "makespan" else (self.objective,)
+            return ", ".join(filter(None, (self.size, *other, self.features)))
         return f"{'ta' if known.name.startswith('ta') else 'vrf'}:{self.size}"
 
     @property
@@ -183,7 +192,7 @@ class Record:
         found: list[str] = []
         if self.status == DOUBTFUL:
             return ""
-        if self.best_upper is not None and (self.makespan or 2**63) < self.best_upper:
+        if self.best_upper is not None and self.cost < self.best_upper:
             found.append(f"upper bound {self.makespan} (was {self.best_upper})")
         if self.best_lower is not None and (self.lower_bound or 0) > self.best_lower:
             found.append(f"lower bound {self.lower_bound} (was {self.best_lower})")

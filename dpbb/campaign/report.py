@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from dpbb.campaign.folder import Record
 
 COLUMNS = (
-    *("instance", "size", "status", "makespan", "lower_bound"),
-    *("best_lower", "best_upper", "estimated", "low", "high", "nodes", "seconds"),
-    *("gpu_hours", "energy_kwh", "engine", "bound", "strategy", "heuristics"),
-    *("found_by", "proof", "attempts", "certificate", "news"),
+    *("instance", "size", "objective", "features", "status", "makespan"),
+    *("lower_bound", "best_lower", "best_upper", "estimated", "low", "high"),
+    *("nodes", "seconds", "gpu_hours", "energy_kwh", "engine", "bound", "strategy"),
+    *("heuristics", "found_by", "proof", "attempts", "certificate", "news"),
 )
 """Columns of the table of instances."""
 
 SHOWN = (
-    *("instance", "status", "makespan", "lower_bound", "best_lower", "best_upper"),
-    *("nodes", "seconds", "gpu_hours", "energy_kwh", "engine", "bound", "strategy"),
-    *("found_by", "proof", "certificate"),
+    *("instance", "objective", "features", "status", "makespan", "lower_bound"),
+    *("best_lower", "best_upper", "nodes", "seconds", "gpu_hours", "energy_kwh"),
+    *("engine", "bound", "strategy", "found_by", "proof", "certificate"),
 )
 """Those of them that the report for people has."""
 
@@ -86,7 +86,7 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
             (inf if hour is None else hour) <= AFFORDABLE_H for hour in hours
         )
         within = "yes" if about and high else "perhaps" if about or low else "no"
-        known = [value for value in (one.best_upper, one.makespan) if value]
+        known = [value for value in (one.best_upper, one.makespan) if value is not None]
         bounds = (
             max(one.best_lower or 0, one.lower_bound or 0),
             min(known, default=None),
@@ -146,12 +146,15 @@ def as_json(records: Sequence[Record]) -> str:
 def as_markdown(records: Sequence[Record]) -> str:
     """Return tables of classes, news, instances, and of what is left."""
     rows = [row_of(one) for one in records if one.attempts]
+    objectives = {one.objective for one in records}
+    cost = objectives.pop() if len(objectives) == 1 else "cost"
+    shown = [cost if name == "makespan" else name for name in SHOWN]
     waiting = left(records)
     many = any(one.n_jobs >= MANY_JOBS and not one.proved for one in records)
     parts = [
         as_table(CLASS_COLUMNS, classes(records)),
         as_news(records),
-        as_table(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
+        as_table(shown, [tuple(row[name] for name in SHOWN) for row in rows]),
         as_table(LEFT_COLUMNS, waiting) if waiting else "",
         f"{ONLY_LEAST.capitalize()}.\n" if waiting and many else "",
     ]

@@ -30,11 +30,13 @@ from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
 from dpbb.options import OPTIONS, SolveOptions, Strategy
 from dpbb.problem import (
+    Described,
     Problem,
     best_known_of,
     bound_of,
     instance_name_of,
     n_machines_of,
+    objective_of,
 )
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Termination, Totals
@@ -220,12 +222,15 @@ class Campaign:
     def _estimated(self, source: str, problem: Problem[Any]) -> Record:
         """Return a new record of an instance, with an estimate of its tree."""
         known = best_known_of(problem)
+        facts = problem.facts() if isinstance(problem, Described) else {}
         record = Record(
             source=source,
             instance=instance_name_of(problem),
             digest=problem.digest,
             n_jobs=problem.n_jobs,
             n_machines=n_machines_of(problem),
+            objective=objective_of(problem),
+            features=str(facts.get("features", "")),
             best_lower=None if known is None else known.lower_bound,
             best_upper=None if known is None else known.upper_bound,
             bound=str(self.options.bound or ""),
@@ -477,6 +482,7 @@ def host_of(scheduler: str) -> str:
 
 def _line(record: Record, done: int, of: int) -> str:
     value = "-" if record.makespan is None else f"{record.makespan:,}"
+    value += "" if record.objective == "makespan" else f" {record.objective}"
     text = record.error if record.status == "error" else record.status
     bound = "" if record.proved else f", lower bound {record.lower_bound}"
     nodes = f"{record.totals.nodes:,} nodes, {record.totals.seconds:.1f} s"

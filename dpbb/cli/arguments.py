@@ -65,6 +65,7 @@ COMMON = {
     "--blocking": "a job stays on its machine until the next is free",
     "--buffers PLACES": "places between each two machines, such as 0,2,1",
     "--setups FILE": "set-up times between jobs: rows from, columns to",
+    "--not-anticipatory": "a machine is set up only once the job is there",
     "--lags FILE": "least times between machines, a row for each job",
     "--unlimited NAMES": "machines that take any number of jobs at a time",
     "--data FOLDER": "benchmark files; default: $DPBB_DATA",
@@ -84,13 +85,21 @@ COMMON = {
 """Arguments of several commands, as ``add_rows`` takes them."""
 
 
-FLAGS = ("--blocking", "--buffers", "--setups", "--lags", "--unlimited")
+FLAGS = (
+    *("--blocking", "--buffers", "--setups", "--not-anticipatory", "--lags"),
+    "--unlimited",
+)
 """What a flow shop has besides times and dates."""
 
 
 def features_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what a flow shop has besides times and dates, for ``read_problem``."""
-    return {flag[2:]: getattr(args, flag[2:]) for flag in FLAGS}
+    """Return those of ``FLAGS`` that are given, for ``read_problem``."""
+    names = (flag[2:].replace("-", "_") for flag in FLAGS)
+    values = {name: getattr(args, name, None) for name in names}
+    given = {k: one for k, one in values.items() if one not in (None, False)}
+    if given.pop("not_anticipatory", False):
+        given["anticipatory"] = False
+    return given
 
 
 def add_common(

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.campaign.folder import PARTS, CampaignFolder, Record
 from dpbb.campaign.sets import ALLOWED, members, read_schedules
-from dpbb.cli.arguments import add_common, add_options, add_rows, given_options
+from dpbb.cli.arguments import (
+    add_common,
+    add_options,
+    add_rows,
+    features_of,
+    given_options,
+)
 from dpbb.cli.running import logging_to_stderr, stopping, tell_size
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions, kinds
@@ -22,7 +28,9 @@ if TYPE_CHECKING:
     from dpbb.campaign.running import Watch
 
 REPORT = "report"
-ENDS = "front", "back"
+OF_ONE = ("front", "back", "setups", "lags")
+"""What is of the jobs of one instance."""
+
 NOT_HERE = ("checkpoint", "certificate", "all_optima", "optima_file")
 """Options of the search that a campaign refuses."""
 
@@ -63,9 +71,10 @@ record does not hold."""
     text = f"write a report (more than once): .csv, .json, .md, .tex, {pictures}"
     many: dict[str, Any] = {"action": "append", "default": [], "metavar": "FILE"}
     parser.add_argument("--write", help=text, **many)
-    add_common(parser, "--objective", "--blocking", "--config")
-    for end in ENDS:
-        parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
+    shop = "--objective", "--blocking", "--buffers", "--unlimited"
+    add_common(parser, *shop, "--config")
+    for name in OF_ONE:
+        parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
     add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
 
 
@@ -82,11 +91,11 @@ def run_campaign(args: argparse.Namespace) -> int:
         )
     if args.output is None:
         raise OptionError("-o: expected the FOLDER of the campaign, got none")
-    for end in ENDS:
-        if (jobs := getattr(args, end)) is not None:
+    for name in OF_ONE:
+        if (given := getattr(args, name)) is not None:
             raise OptionError(
-                f"--{end}: expected with one instance (dpbb solve INSTANCE --{end} "
-                f"{jobs}), got a campaign, whose instances share no jobs"
+                f"--{name}: expected with one instance (dpbb solve INSTANCE --{name} "
+                f"{given}), got a campaign, whose instances share no jobs"
             )
     if args.side_by_side < 1:
         raise OptionError(
@@ -102,8 +111,8 @@ def run_campaign(args: argparse.Namespace) -> int:
         problems = problems_of(
             members(args.words),
             data_dir=args.data,
-            blocking=args.blocking,
             objective=args.objective,
+            **features_of(args),
         )
         schedules = {} if args.schedules is None else read_schedules(args.schedules)
         overview = Overview()

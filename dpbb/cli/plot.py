@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dpbb.cli.arguments import add_common, add_rows
+from dpbb.cli.arguments import FLAGS, add_common, add_rows, features_of
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
@@ -68,7 +68,7 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
     title = "instance, for a saved result without its schedule"
     group = parser.add_argument_group(title)
     add_rows(group, {"--instance INSTANCE": "as of dpbb solve"})
-    add_common(group, "--index", "--orientation", "--data")
+    add_common(group, "--index", "--orientation", "--objective", *FLAGS, "--data")
 
 
 def run_plot(args: argparse.Namespace) -> int:
@@ -301,7 +301,9 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
             args.instance or shop,
             index=args.index,
             orientation=args.orientation,
+            objective=args.objective,
             data_dir=args.data,
+            **features_of(args),
         )
         problem = with_ends(problem, *ends)
     except InstanceError as error:

@@ -36,7 +36,7 @@ def read_problem(
 
     ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop,
     with ``objective`` one of ``OBJECTIVES``, with ``features`` as ``FlowShop`` has them
-    (``blocking=True``); None and False are none.
+    (``blocking=True``).
 
     InstanceError: see ``read_instance``, ``check_methods``, ``FlowShop``; or both.
     """
@@ -48,12 +48,11 @@ def read_problem(
         source, index=index, orientation=orientation, data_dir=data_dir
     )
     objective = objective or "makespan"
-    given = {k: v for k, v in features.items() if v is not None and v is not False}
-    if objective == "makespan" and not given and "release" not in instance.dates:
+    if objective == "makespan" and not features and "release" not in instance.dates:
         return FlowShopProblem(instance)
     from dpbb.flowshop.shop import FlowShop  # not needed at every prompt
 
-    return FlowShop(instance, objective=objective, **given)
+    return FlowShop(instance, objective=objective, **features)
 
 
 FAMILY = Family(

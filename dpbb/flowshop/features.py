@@ -119,12 +119,14 @@ class Features:
         unlimited: Any,
     ) -> Features:
         """Check what somebody gave; see ``FlowShop``."""
+        if setups is None and not anticipatory:
+            refuse(f"{instance.name}, not anticipatory", "a table of setups", "none")
         places = (0,) * (instance.n_machines - 1) if blocking else None
         return cls(
             instance,
             places if buffers is None else _buffers(buffers, instance),
             None if setups is None else _setups(setups, instance),
-            anticipatory or setups is None,
+            anticipatory,
             None if lags is None else _lags(lags, instance),
             _machines(unlimited, instance),
         )
@@ -146,6 +148,19 @@ class Features:
         if self.lags is not None:
             found["lags"] = self.lags.tolist()
         return found | ({"unlimited": [*self.unlimited]} if self.unlimited else {})
+
+    @property
+    def words(self) -> str:
+        """What there is, for people; empty if nothing is."""
+        found = {name: FEATURES[name].words for name in FEATURES if name in self.said()}
+        if "buffers" in found:
+            found["buffers"] += f" {','.join(map(str, self.buffers or ()))}"
+        if not self.anticipatory:
+            found["setups"] += ", not anticipatory"
+        if self.unlimited:
+            machines = map(self.instance.names.machine, self.unlimited)
+            found["unlimited"] += f": {', '.join(machines)}"
+        return "; ".join(found.values())
 
     @property
     def of_jobs(self) -> list[Times]:

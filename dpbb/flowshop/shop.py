@@ -678,7 +678,7 @@ class FlowShop(Model):
         return self.features.same_set_ups(kinds)
 
     def facts(self) -> dict[str, int | float | str]:
-        """Ranges of times, dates and weights; of the latest job the root's bound."""
+        """Objective, features, ranges of numbers; of the latest job root_bound."""
         values = {"time": self.instance.times, **self.instance.dates}
         ranges = {
             f"{which}_{name}": int(getattr(value, how)())
@@ -686,7 +686,8 @@ class FlowShop(Model):
             for which, how in (("least", "min"), ("largest", "max"))
         }
         ranges |= {"root_bound": self.root_bound} if self.latest else {}
-        return {"objective": self.said, **ranges}
+        features = {"features": words} if (words := self.features.words) else {}
+        return {"objective": self.said, **features, **ranges}
 
     def encode(self) -> dict[str, Any]:
         """Name, times, dates, weights, objective and a dearer bound, as JSON."""

@@ -77,16 +77,30 @@ def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
 
 def test_evaluate_knows_set_ups_buffers_lags_and_ovens(dpbb, shop, tmp_path):
     setups, lags = tmp_path / "setups.csv", tmp_path / "lags.csv"
-    setups.write_text("from,door,frame,panel\ndoor,0,9,9\nframe,9,0,9\npanel,9,9,0\n")
+    setups.write_text("from,door,frame,panel\ndoor,0,9,9\nframe,2,0,9\npanel,9,9,0\n")
     lags.write_text("job,cut\ndoor,3\nframe,0\npanel,0\n")
     for flags, options in (
         (("--setups", setups), {"setups": setups}),
+        (
+            ("--setups", setups, "--not-anticipatory"),
+            {"setups": setups, "anticipatory": False},
+        ),
         (("--lags", lags, "--unlimited", "weld"), {"lags": lags, "unlimited": [1]}),
         (("--buffers", "0"), {"blocking": True}),
     ):
         ran = dpbb("evaluate", shop, "frame,door,panel", *flags, "--json")
         expected = package.FlowShop(shop, **options).evaluate([1, 0, 2])
         assert json.loads(ran.out)["makespan"] == expected
+    saved = tmp_path / "result.json"
+    late = "--setups", setups, "--not-anticipatory"
+    found = package.heuristic(
+        package.FlowShop(shop, setups=setups, anticipatory=False), progress="none"
+    )
+    saved.write_text(found.to_json(schedule=False))
+    picture = "--output", tmp_path / "gantt.svg"
+    assert dpbb("plot", saved, *picture, "--instance", shop, *late).code == 0
+    wrong = dpbb("plot", saved, *picture, "--instance", shop, *late[:2])
+    assert "expected one of digest" in wrong.err
 
 
 def test_evaluate_takes_files_and_jobs_that_count_from_1(dpbb, shop, tmp_path):

@@ -180,4 +180,4 @@ def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
         *("|", "all", "|", "1", "|", "0", "|", "0", "|", "0", "|", "0", "|"),
         *("0", "|", "0", "|", "-", "|"),
     ]
-    assert "ta001,20x5,doubtful,9" in table.read_text()
+    assert "ta001,20x5,makespan,,doubtful,9" in table.read_text()

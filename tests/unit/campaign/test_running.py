@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,14 +12,16 @@ import numpy as np
 import pytest
 
 from dpbb.campaign import running
-from dpbb.campaign.folder import CampaignFolder
-from dpbb.campaign.report import classes
+from dpbb.campaign.checking import read_all
+from dpbb.campaign.folder import CampaignFolder, best_of
+from dpbb.campaign.report import as_markdown, classes
 from dpbb.campaign.running import Campaign, problems_of
 from dpbb.campaign.sets import KnownSchedule
 from dpbb.coordination.messages import Request
 from dpbb.errors import DpbbError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning
+from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from dpbb.result import Proof, Result, Status, Termination, Totals
 
@@ -87,6 +90,34 @@ def test_shops_without_buffers_are_proved_with_certificates(tmp_path, shops):
     found = verify(tmp_path / "campaign" / record.certificate)
     assert (found.verdict, found.makespan) == ("proved again", record.makespan)
     assert found.digest == read_problem(source, blocking=True).digest
+    assert (record.objective, record.features) == ("makespan", "no buffers")
+    how = {"objective": "total-completion", "buffers": "0,1,0"}
+    (other,) = campaign(tmp_path).run(problems_of(one, **how))
+    assert other.features == "limited buffers 0,1,0"
+    records, doubts = read_all([tmp_path / "campaign"])
+    assert (len(records), doubts) == (2, [])
+    assert [row[0] for row in classes(records)] == [
+        "7x4, no buffers",
+        "7x4, total completion time, limited buffers 0,1,0",
+        "all",
+    ]
+    rows = re.sub(" +", " ", as_markdown(records))
+    assert "| objective | features | status | cost |" in rows
+    assert f"buffers 0,1,0 | optimal | {other.makespan:,} |" in rows
+    certificate = Certificate.read(tmp_path / "campaign" / other.certificate).content
+    assert certificate["instance"]["buffers"] == [0, 1, 0]
+    assert certificate["result"]["objective"] == "total completion time"
+
+
+def test_a_cost_of_0_is_the_best_there_is(tmp_path):
+    due = tmp_path / "due.csv"
+    due.write_text("cut,weld,due\n3,4,99\n2,2,99\n5,1,99\n")
+    problems = problems_of([str(due)], objective="total-tardiness")
+    (record,) = campaign(tmp_path).run(problems)
+    assert (record.makespan, record.status, record.proved) == (0, "optimal", True)
+    worse = replace(record, makespan=3, permutation=(2, 1, 0))
+    assert best_of(worse, record).makespan == 0
+    assert worse.with_best_of(record).makespan == 0
 
 
 def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch):
