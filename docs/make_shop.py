@@ -19,24 +19,19 @@ BEGIN, END = "<!-- begin of the table -->\n", "<!-- end of the table -->\n"
 def table() -> str:
     """Return the tables in Markdown."""
     lines = [
-        "| `--objective` | what is minimized | columns | may be added | tree |",
-        "|---|---|---|---|---|",
+        "| `--objective` | what is minimized | columns | tree |",
+        "|---|---|---|---|",
     ]
     for name, kind in OBJECTIVES.items():
         columns = ", ".join(f"`{column}`" for column in kind.columns)
         sides = "both ends" if kind.latest else "front"
-        features = (
-            f"`{n}`" for n, f in FEATURES.items() if kind.latest or not f.latest
-        )
-        added = ", ".join(["`release`", *features])
-        lines.append(f"| `{name}` | {kind.words} | {columns} | {added} | {sides} |")
+        lines.append(f"| `{name}` | {kind.words} | {columns} | {sides} |")
     lines += ["", "| flag | in Python | what it is | not with |", "|---|---|---|---|"]
     for name, feature in FEATURES.items():
         others = [
             n for n, f in FEATURES.items() if n in feature.alone or name in f.alone
         ]
         alone = ", ".join(f"`{one}`" for one in others)
-        alone += ", sums" if feature.latest else ""
         lines.append(f"| `--{name}` | `{name}=` | {feature.words} | {alone} |")
     return "\n".join(lines) + "\n"
 

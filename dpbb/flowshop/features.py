@@ -33,32 +33,27 @@ class Feature(NamedTuple):
 
     words: str
     alone: tuple[str, ...] = ()
-    latest: bool = False  # not with sums
 
 
 FEATURES = {
     "blocking": Feature("no buffers", ("setups", "lags", "unlimited")),
     "buffers": Feature("limited buffers", ("setups", "lags", "unlimited")),
     "setups": Feature("set-ups between jobs", ("lags", "unlimited")),
-    "lags": Feature("least times between machines", latest=True),
-    "unlimited": Feature("machines that take any number of jobs", latest=True),
+    "lags": Feature("least times between machines"),
+    "unlimited": Feature("machines that take any number of jobs"),
 }
 """By the name that people say; each pair that does not go is told once."""
 
 
-def check_together(name: str, objective: str, latest: bool, given: list[str]) -> None:
-    """Check that features go with each other and with an objective.
+def check_together(name: str, given: list[str]) -> None:
+    """Check that features go with each other.
 
     InstanceError: they do not; it names what is nearest.
     """
     for one in given:
-        feature = FEATURES[one]
-        for other in feature.alone:
+        for other in FEATURES[one].alone:
             if other in given:
                 refuse(name, f"{one} without {other} (either alone is there)", "both")
-        if feature.latest and not latest:
-            expected = f"{one} with makespan or max-tardiness"
-            refuse(name, expected, f"{objective}, which goes without {one}")
 
 
 class Stages(NamedTuple):

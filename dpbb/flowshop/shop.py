@@ -3,7 +3,7 @@
 What a cost is, is a matter of switches: plain numbers, so that a compiled search has
 nothing of what is not used. Bounds are those of one machine k at a time, the largest
 counts: its jobs that are left come without gaps after the last one, a release date
-before them and the times of later machines behind them. Then
+before them and the lags and times of later machines behind them. Then
 
 - completion times are at least those of Smith's order (their least weighted sum is one
   of ``min(w_i p_jk, w_j p_ik)`` over all pairs);
@@ -160,10 +160,12 @@ class FlowShop(Model):
             unlimited=unlimited,
         )
         there = [one for one in FEATURES if one in self.features.said()]
-        check_together(instance.name, objective, kind.latest, there)
+        check_together(instance.name, there)
         self.instance, self.said, self.objective = instance, objective, kind.words
         self.n_jobs, self.n_machines = n_jobs, _ = instance.times.shape
         self.times, self.lags, before, behind = self.features.stages()
+        if not kind.latest:  # a last lag is part of the cost
+            self.lags[:, -1], behind = behind, np.zeros_like(behind)
         self.n_stages = n_stages = self.times.shape[1]
         none = np.zeros(n_jobs, np.int64)
         self._release = instance.dates.get("release", none)
@@ -193,11 +195,11 @@ class FlowShop(Model):
         if self.features.setups is not None:
             most = self._set_up(self.features.setups)
         path = self.times if self.ahead else self.filled
-        after = tails(path)
+        after = tails(path) + tails(self.lags) + self.lags
         self.rest = self.filled + after
         self.later = after * self.weights[:, None]
         self.early = self.due[:, None] - after
-        self.ready = self.release + path.sum(axis=1)
+        self.ready = self.release + (path + self.lags).sum(axis=1)
         self.base = self.due.max(keepdims=True)
         self.delivery = self.base - self.due + behind
         self.lightest = self.weights.min(keepdims=True)
