@@ -47,11 +47,25 @@ def draw_runs(instance: str, out: Path) -> None:
 
     shop = dpbb.read_instance(ROOT / "examples" / "joinery.csv")
     save(dpbb.solve(shop, verbosity="quiet"), "gantt", out / "gantt.png")
+    draw_shops(out)
     snapshots = watch(instance)
     save(snapshots, "convergence", out / "convergence.png")
     middle = min(snapshots, key=lambda snapshot: abs(snapshot.explored - 0.5))
     save(middle, "intervals", out / "search-space-now.png")
     save(MEASURED, "speedup", out / "speedup.png")
+
+
+def draw_shops(out: Path) -> None:
+    """Solve and draw the shops of docs/shop.md."""
+    import dpbb
+
+    folder = ROOT / "examples" / "shops"
+    paint = {"setups": folder / "paint-setups.json", "objective": "total-tardiness"}
+    bakery = {"lags": folder / "bakery-lags.csv", "unlimited": "proof,cool"}
+    dated = {"objective": "max-tardiness"}
+    for name, how in (("paint", paint), ("bakery", bakery), ("deadlines", dated)):
+        shop = dpbb.FlowShop(folder / f"{name}.csv", **how)
+        save(dpbb.solve(shop, verbosity="quiet"), "gantt", out / f"{name}.png")
 
 
 def watch(name: str) -> list:

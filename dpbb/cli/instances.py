@@ -99,7 +99,7 @@ def run_evaluate(args: argparse.Namespace) -> int:
             "permutation": order,
         }
         if isinstance(schedule, Schedule):
-            values |= {"start": schedule.start.tolist(), "end": schedule.end.tolist()}
+            values |= {name: one.tolist() for name, one in schedule.tables.items()}
         print(json_text(values))
     else:
         named = " " if names_of(problem) else "   (jobs and machines count from 0)"

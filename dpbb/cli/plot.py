@@ -19,13 +19,12 @@ from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Result
 from dpbb.result.result import Cost, Seconds
-from dpbb.result.schedule import COLUMNS, LEAVE, Schedule
+from dpbb.result.schedule import COLUMNS, MORE, Schedule
 from dpbb.result.written import PICTURES
 from dpbb.text.files import check_writable, known_suffix, noted, read_file
 from dpbb.text.labels import Names
 
 SUFFIXES = (*PICTURES, ".html")
-SCHEDULE = ",".join(COLUMNS)
 KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 ALLOWED = (
@@ -172,7 +171,8 @@ def read_plotted(file: str) -> Plotted:
         raise _unknown(file, "a binary file") from None
     if not text.strip():
         raise _unknown(file, "nothing: the file is empty")
-    if text.split("\n", 1)[0].strip() in (SCHEDULE, f"{SCHEDULE},{LEAVE}"):
+    first = text.split("\n", 1)[0].strip().split(",")
+    if tuple(first[: len(COLUMNS)]) == COLUMNS and {*first} <= {*COLUMNS, *MORE}:
         return Plotted("a schedule", read_schedule(text, file), ("gantt",))
     return _json(text, file)
 
@@ -230,7 +230,7 @@ def read_schedule(text: str, file: str) -> Schedule:
 
     OptionError: it would have written something else.
     """
-    rows = [row for row in csv.reader(io.StringIO(text)) if row][1:]
+    heads, *rows = [row for row in csv.reader(io.StringIO(text)) if row]
     jobs, machines = (
         tuple(dict.fromkeys(row[column] for row in rows if len(row) > column))
         for column in (1, 2)
@@ -242,18 +242,22 @@ def read_schedule(text: str, file: str) -> Schedule:
     names = Names(() if numbered else jobs, () if counted else machines)
     try:
         times = np.array([[int(cell) for cell in row[3:]] for row in rows], np.int64)
-        tables = np.empty((times.shape[1], len(jobs), len(machines)), np.int64)
-        tables[:, list(permutation)] = times.T.reshape(tables.shape)
-        start, end, *leave = tables[:3]
+        wide = np.empty((times.shape[1], len(jobs), len(machines)), np.int64)
+        wide[:, list(permutation)] = times.T.reshape(wide.shape)
+        tables = dict(zip(heads[3:], wide, strict=True))
+        tables |= {k: one[:, 0] for k, one in tables.items() if k in ("release", "due")}
+        tables.pop("lateness", None)
     except (IndexError, OverflowError, ValueError) as error:
         raise OptionError(
             f"{file}: expected {', '.join(COLUMNS)} of every job on every machine, "
             f"got {len(rows)} lines of {len(jobs)} jobs: {error}"
         ) from error
-    schedule = Schedule(permutation, start, end, names, *leave)
+    schedule = Schedule(permutation, names=names, **tables)
+    n_ends = 2 + (schedule.leave is not None)
     for number, (row, due) in enumerate(zip(rows, schedule.rows(), strict=True), 2):
-        falls = (np.diff(times[number - 2], prepend=0) < 0).any()
-        if row != list(map(str, due)) or falls:
+        here = times[number - 2]
+        falls = (np.diff(here[:n_ends], prepend=0) < 0).any()
+        if row != list(map(str, due)) or falls or (here[: len(tables)] < 0).any():
             columns = ", ".join(schedule.columns)
             raise OptionError(
                 f"{file}: line {number}: expected {columns}, such as "

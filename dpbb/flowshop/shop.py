@@ -624,8 +624,13 @@ class FlowShop(Model):
         order = tuple(int(job) for job in permutation)
         passed = self.features.passed(self._release, np.array([order], np.intp))
         start, end, leave = passed[:, 0]
+        gaps = None
+        if (given := self.features.setups) is not None:
+            gaps = np.empty_like(start)
+            gaps[[*order]] = given[[self.n_jobs, *order[:-1]], [*order]]
+        dates = {name: self.instance.dates.get(name) for name in ("release", "due")}
         leaves = leave if self.blocking else None
-        return Schedule(order, start, end, self.names, leaves)
+        return Schedule(order, start, end, self.names, leaves, gaps, **dates)
 
     @property
     def instance_name(self) -> str:

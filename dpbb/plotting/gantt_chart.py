@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.family import read_problem
@@ -32,6 +31,9 @@ MANY = 3000
 
 PALE = 0.3
 """Opacity of the time that a job blocks its machine."""
+
+GRAY = (0.62, 0.65, 0.68, 1.0)
+"""Color of set-ups."""
 
 _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its size
 
@@ -74,12 +76,12 @@ def gantt(
     ax.set_xlim(0, max(1, bars.makespan, *ends) * 1.01)
     for machine in range(n_machines):
         here = bars.machine == machine
-        for begin, until, shade in _spans(bars):
-            drawn = here & (until > begin) if shade == PALE else here
+        for begin, until, shades in _spans(bars, colors):
+            drawn = here & ((until > begin) | (until is bars.end))
             ax.broken_barh(
                 np.column_stack([begin, until - begin])[drawn].astype(float).tolist(),
                 (machine - BAR / 2, BAR),
-                facecolors=colors[bars.job[drawn]] * [1, 1, 1, shade],
+                facecolors=shades[drawn],
                 edgecolors="white",
                 linewidths=0.4 if len(bars.job) <= MANY else 0.0,
             )
@@ -92,6 +94,9 @@ def gantt(
     if bars.leave is not None:
         pale = colors[bars.order[0]] * [1, 1, 1, PALE]
         handles.append(Patch(color=pale, label="blocks its machine"))
+    if bars.setup is not None:
+        handles.append(Patch(color=GRAY, label="set-up"))
+    handles += _dates(ax, bars, colors)
     end: dict[str, Any] = {
         "lw": 1.2,
         "ls": (0, (4, 2)),
@@ -108,10 +113,45 @@ def gantt(
     return ax
 
 
-def _spans(bars: Bars) -> list[tuple[NDArray[np.int64], NDArray[np.int64], float]]:
-    """Begin and end of what is drawn of the operations, and how opaque it is."""
-    spans = [(bars.start, bars.end, 1.0)]
-    return spans + ([] if bars.leave is None else [(bars.end, bars.leave, PALE)])
+def _spans(bars: Bars, colors: Any) -> list[tuple[Any, Any, Any]]:
+    """Begin, end and colors of what is drawn of the operations."""
+    own = colors[bars.job]
+    spans = [(bars.start, bars.end, own)]
+    if bars.leave is not None:
+        spans.append((bars.end, bars.leave, own * [1, 1, 1, PALE]))
+    if bars.setup is not None:
+        spans.append((bars.start - bars.setup, bars.start, np.full_like(own, GRAY)))
+    return spans
+
+
+def _dates(ax: Axes, bars: Bars, colors: Any) -> list[Any]:
+    """Mark release dates above, due dates below, and what ends after its due date."""
+    from matplotlib.patches import Rectangle
+
+    handles: list[Any] = []
+    bottom, top = ax.get_ylim()
+    for what, dates, at, marker in (
+        ("release date", bars.release, top, "v"),
+        ("due date", bars.due, bottom, "^"),
+    ):
+        if dates is not None:
+            shown = dates <= ax.get_xlim()[1]
+            look: dict[str, Any] = {"s": 22, "marker": marker, "clip_on": False}
+            where = dates[shown], np.full(shown.sum(), at)
+            handles.append(ax.scatter(*where, c=colors[shown], label=what, **look))
+    frames = [
+        Rectangle(
+            (bars.start[bar], bars.machine[bar] - BAR / 2),
+            bars.end[bar] - bars.start[bar],
+            BAR,
+            fill=False,
+            label="late",
+        )
+        for bar in np.flatnonzero(bars.late).tolist()
+    ]
+    for frame in frames:
+        ax.add_patch(frame)
+    return handles + frames[:1]
 
 
 def gantt_size(data: Any) -> tuple[float, float]:
@@ -151,6 +191,9 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
         path,
         schedule.names.jobs,
         None if schedule.leave is None else schedule.leave[order].reshape(-1),
+        None if schedule.setup is None else schedule.setup[order].reshape(-1),
+        schedule.release,
+        schedule.due,
     )
 
 
@@ -277,6 +320,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     palette = Viridis256[30:246]
     shade = place * (len(palette) - 1) // max(1, n_jobs - 1)
     marked = np.isin(np.arange(len(bars.job)), bars.critical) & critical
+    dates = {"release": bars.release, "due": bars.due}
     source = ColumnDataSource(
         {
             "left": bars.start,
@@ -285,10 +329,15 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
             "job": [bars.job_name(job) for job in bars.job.tolist()],
             "on": [bars.machine_names[machine] for machine in bars.machine.tolist()],
             "leave": bars.end if bars.leave is None else bars.leave,
+            "ready": bars.start - (0 if bars.setup is None else bars.setup),
+            **{k: one[bars.job] for k, one in dates.items() if one is not None},
             "place": place[bars.job],
             "time": bars.end - bars.start,
             "color": [palette[at] for at in shade[bars.job].tolist()],
-            "line": np.where(marked, style.VERMILLION, "white").tolist(),
+            "line": np.select(
+                [marked, bars.late > 0], [style.VERMILLION, style.BLACK], "white"
+            ).tolist(),
+            "late": bars.late,
             "width": np.where(marked, 2.0, 0.4 if len(bars.job) <= MANY else 0.0),
         }
     )
@@ -313,6 +362,15 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
             fill_color="color", fill_alpha=PALE, line_alpha=0.0,
         )  # fmt: skip
         tips.append(("leaves at", "@leave"))
+    if bars.setup is not None:
+        chart.hbar(
+            y="machine", left="ready", right="left", height=BAR, source=source,
+            fill_color=style.MUTED, line_alpha=0.0,
+        )  # fmt: skip
+        tips.append(("set-up from", "@ready"))
+    tips += [(k, f"@{k}") for k, one in dates.items() if one is not None]
+    if bars.due is not None:
+        tips.append(("late by", "@late"))
     drawn = chart.hbar(
         y="machine", left="left", right="right", height=BAR, source=source,
         fill_color="color", line_color="line", line_width="width",

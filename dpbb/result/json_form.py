@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, Literal
 
@@ -26,15 +25,15 @@ OTHERS = ("options", "versions", "operations", "certificate")
 PLAIN = [one.name for one in fields(Result) if one.name not in OTHERS]
 
 
-TIMES = ("start", "end", "leave")
-
-
 class Times(msgspec.Struct):
-    """Start and end of every operation, and when the job leaves; a row a job."""
+    """Tables of a schedule, a row or a number a job; what follows is not read."""
 
     start: list[list[Count]]
     end: list[list[Count]]
     leave: list[list[Count]] | None = None
+    setup: list[list[Count]] | None = None
+    release: list[Count] | None = None
+    due: list[Count] | None = None
 
 
 class Form(msgspec.Struct):
@@ -58,10 +57,8 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "versions": dict(result.versions),
     }
     if schedule and result.operations is not None:
-        tables = {name: getattr(result.operations, name) for name in TIMES}
-        values["schedule"] = {
-            name: table.tolist() for name, table in tables.items() if table is not None
-        }
+        tables = result.operations.tables
+        values["schedule"] = {name: table.tolist() for name, table in tables.items()}
     return json_text(values, indent=indent)
 
 
@@ -107,15 +104,16 @@ def _schedule(result: Result, times: Times) -> Schedule:
     if not order or not n_machines:
         raise OptionError("schedule: expected a permutation and at least one machine")
 
-    def table(rows: Sequence[Sequence[int]] | None, name: str) -> Any:
-        if rows is None:
-            return None
-        if len(rows) != len(order) or {len(row) for row in rows} - {n_machines}:
+    given = msgspec.structs.asdict(times)
+    tables: dict[str, Any] = {k: one for k, one in given.items() if one is not None}
+    for name, rows in tables.items():
+        dated = name in ("release", "due")
+        wide = {len(row) for row in rows} - {n_machines} if not dated else ()
+        if len(rows) != len(order) or wide:
+            rows_of = "times" if dated else f"rows of {n_machines} times"
             raise OptionError(
-                f"schedule.{name}: expected {len(order)} rows of {n_machines} times, "
+                f"schedule.{name}: expected {len(order)} {rows_of}, "
                 "as there are jobs and machines"
             )
-        return np.array(rows, dtype=np.int64)
-
-    start, end, leave = (table(getattr(times, name), name) for name in TIMES)
-    return Schedule(order, start, end, result.names, leave)
+        tables[name] = np.array(rows, dtype=np.int64)
+    return Schedule(order, names=result.names, **tables)

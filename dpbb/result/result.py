@@ -294,9 +294,10 @@ class Result(Totals):
     def write_schedule(self, path: str | Path) -> None:
         """Write the schedule as the suffix says; what has none is CSV.
 
-        ``.csv``, ``.xlsx`` (openpyxl): a table of position, job, machine, start, end;
-        of a problem that has no schedules position and job. ``.html``, ``.png``,
-        ``.svg``, ``.pdf`` (Matplotlib): its Gantt chart.
+        ``.csv``, ``.xlsx`` (openpyxl): a table of position, job, machine, start, end
+        and what else there is (``dpbb.result.schedule.MORE``); of a problem that has no
+        schedules position and job. ``.html``, ``.png``, ``.svg``, ``.pdf``
+        (Matplotlib): its Gantt chart.
 
         Raises
         ------

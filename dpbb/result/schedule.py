@@ -15,8 +15,8 @@ from dpbb.result.written import write_csv, write_form
 from dpbb.text.labels import NO_NAMES, Names, names_of
 
 COLUMNS = ("position", "job", "machine", "start", "end")
-LEAVE = "leave"
-"""One more column, of schedules in which jobs block machines."""
+MORE = ("leave", "setup", "release", "due", "lateness")
+"""Further columns, of schedules that have them; the last three are of the whole job."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +35,10 @@ class Schedule:
     leave : ndarray of int64, shape (n_jobs, n_machines), or None
         When the job leaves the machine, which it blocks from ``end`` on; None: it
         leaves at once.
+    setup : ndarray of int64, shape (n_jobs, n_machines), or None
+        For how long the machine is set up; that ends at ``start``.
+    release, due : ndarray of int64, shape (n_jobs,), or None
+        When each job may begin, and when it should be completed.
     """
 
     permutation: tuple[int, ...]
@@ -42,6 +46,9 @@ class Schedule:
     end: NDArray[np.int64]
     names: Names = NO_NAMES
     leave: NDArray[np.int64] | None = None
+    setup: NDArray[np.int64] | None = None
+    release: NDArray[np.int64] | None = None
+    due: NDArray[np.int64] | None = None
 
     @property
     def makespan(self) -> int:
@@ -49,22 +56,32 @@ class Schedule:
         return int(self.end.max())
 
     @property
+    def tables(self) -> dict[str, NDArray[np.int64]]:
+        """Start, end and those of ``MORE`` that there are, by operation or by job."""
+        late = None if self.due is None else self.end.max(axis=1) - self.due
+        more = self.leave, self.setup, self.release, self.due, late
+        found = zip((*COLUMNS[3:], *MORE), (self.start, self.end, *more), strict=True)
+        return {name: table for name, table in found if table is not None}
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of what is in a row."""
-        return COLUMNS if self.leave is None else (*COLUMNS, LEAVE)
+        return (*COLUMNS[:3], *self.tables)
 
     def rows(self) -> Iterator[tuple[int | str, ...]]:
-        """Operations as (position, job, machine, start, end), by position.
+        """Operations as (position, job, machine, start, end, ...), by position.
 
-        Jobs and machines by name, where they have names. Where jobs block machines,
-        the time when they leave is the last entry.
+        Jobs and machines by name, where they have names; for the rest see ``columns``.
         """
-        times = [self.start, self.end, *([] if self.leave is None else [self.leave])]
+        tables = [
+            table if table.ndim == 2 else table[:, None].repeat(self.end.shape[1], 1)
+            for table in self.tables.values()
+        ]
         jobs = self.names.jobs or range(self.start.shape[0])
         machines = self.names.machines or range(self.start.shape[1])
         for position, job in enumerate(self.permutation):
             for machine in range(self.start.shape[1]):
-                here = (int(table[job, machine]) for table in times)
+                here = (int(table[job, machine]) for table in tables)
                 yield position, jobs[job], machines[machine], *here
 
     def to_dataframe(self) -> Any:  # pandas is optional
@@ -90,19 +107,22 @@ class Schedule:
         write_csv(path, self.columns, self.rows())
 
     def __str__(self) -> str:
-        """Table for people: a line a job, start-end on every machine."""
+        """Table for people: a line a job, start-end on every machine, its dates."""
         heads = self.names.machines or tuple(
             f"machine {k}" for k in range(self.start.shape[1])
         )
         labels = [self.names.job(job) for job in self.permutation]
         first = max([5, *map(len, labels)])
         width = max([2 * len(str(self.makespan)) + 1, *map(len, heads)])
+        dates = {name: one for name, one in self.tables.items() if one.ndim == 1}
+        heads = (*heads, *dates)
         lines = [f"{'job':>{first}}" + "".join(f"  {head:>{width}}" for head in heads)]
         for label, job in zip(labels, self.permutation, strict=True):
-            cells = (
+            cells = [
                 f"{start}-{end}"
                 for start, end in zip(self.start[job], self.end[job], strict=True)
-            )
+            ]
+            cells += [str(table[job]) for table in dates.values()]
             lines.append(
                 f"{label:>{first}}" + "".join(f"  {cell:>{width}}" for cell in cells)
             )
@@ -157,8 +177,10 @@ class Bars:
         Places in these arrays of a chain of operations without slack; () for none.
     job_names
         By number; () where jobs have none.
-    leave : ndarray of int64, shape (n_operations,), or None
-        When the jobs leave the machines, if they block them.
+    leave, setup : ndarray of int64, shape (n_operations,), or None
+        When the jobs leave the machines, if they block them; set-ups before ``start``.
+    release, due : ndarray of int64, shape (n_jobs,), or None
+        Dates by the numbers of jobs.
     """
 
     name: str
@@ -171,11 +193,20 @@ class Bars:
     critical: tuple[int, ...] = ()
     job_names: tuple[str, ...] = ()
     leave: NDArray[np.int64] | None = None
+    setup: NDArray[np.int64] | None = None
+    release: NDArray[np.int64] | None = None
+    due: NDArray[np.int64] | None = None
 
     @property
     def makespan(self) -> int:
         """End of the last operation."""
         return int(self.end.max())
+
+    @property
+    def late(self) -> NDArray[np.int64]:
+        """By how much operations end after the due dates of their jobs."""
+        due = self.end if self.due is None else self.due[self.job]
+        return np.maximum(self.end - due, 0)
 
     def job_name(self, job: int) -> str:
         """Return what a job is called."""

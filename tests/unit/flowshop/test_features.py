@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 import dpbb
+from dpbb.cli.plot import read_schedule
 from dpbb.flowshop.features import FEATURES
 from dpbb.flowshop.shop import OBJECTIVES
+from dpbb.plotting import gantt, gantt_html
 from dpbb.problem import kinds_of
 from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
+from dpbb.text.labels import Names
 from tests.unit.flowshop.test_shop import on_cpu
 from tests.unit.modeling.test_cpu import counted
 
@@ -305,3 +308,54 @@ def test_the_shops_of_the_page_have_these_optima(file, how, cost):
     shop = dpbb.FlowShop(SHOPS / file, **how)
     orders = np.array([*permutations(range(shop.n_jobs))], np.intp)
     assert shop.evaluate_all(orders).min() == cost
+
+
+@pytest.mark.parametrize("anticipatory", [True, False])
+def test_set_ups_and_dates_are_in_every_form_of_a_schedule(anticipatory, tmp_path):
+    names = Names(("=A", "B", "C"), ("cut", "weld"))
+    dates = {"release": [1, 0, 6], "due": [99, 6, 9]}
+    shop = dpbb.FlowShopInstance("s", [[4, 2], [3, 5], [1, 1]], names, dates)
+    problem = dpbb.FlowShop(
+        shop,
+        objective="total-tardiness",
+        setups=[[0, 3, 1], [2, 0, 0], [4, 1, 0], [1, 2, 0]],
+        anticipatory=anticipatory,
+    )
+    result = dpbb.solve(problem, workers=0, engine="reference", verbosity="quiet")
+    schedule, order = result.schedule(), result.permutation
+    job, other = order[:2]
+    gap = problem.features.setups[job, other].tolist()
+    assert schedule.setup[other].tolist() == gap
+    free, there = schedule.end[job], [schedule.release[other], schedule.end[other, 0]]
+    begun = schedule.start[other] - gap
+    assert (begun >= (free if anticipatory else np.maximum(free, there))).all()
+    tardy = np.maximum(schedule.tables["lateness"], 0)
+    assert tardy.sum() == result.makespan > 0
+
+    schedule.write(tmp_path / "s.csv")
+    text = (tmp_path / "s.csv").read_text()
+    head, *lines = text.splitlines()
+    assert head == "position,job,machine,start,end,setup,release,due,lateness"
+    assert [line.rpartition(",")[2] for line in lines] == [
+        str(schedule.tables["lateness"][job]) for job in order for _ in range(2)
+    ]
+    again = dpbb.Result.from_json(result.to_json()).schedule()
+    assert again.tables.keys() == schedule.tables.keys()
+    for name, table in schedule.tables.items():
+        assert (again.tables[name] == table).all()
+    read = read_schedule(text, "s.csv")
+    assert [*read.rows()] == [*schedule.rows()]
+    assert str(read).split()[:6] == ["job", "cut", "weld", "release", "due", "lateness"]
+    for old, new in ((",6,", ",7,"), (f"{lines[0]}\n", f"{lines[0]}0\n")):
+        with pytest.raises(dpbb.OptionError, match="line 2: expected position"):
+            read_schedule(text.replace(old, new, 1), "s.csv")
+
+    axes = gantt(result)
+    said = [one.get_text() for one in axes.get_legend().get_texts()]
+    assert {"set-up", "late", "release date", "due date"} <= {*said}
+    marks = [one for one in axes.collections if one.get_label() == "due date"]
+    assert marks[0].get_offsets()[:, 0].tolist() == [6, 9]  # 99 is beyond the end
+    frames = [one for one in axes.patches if one.get_label() == "late"]
+    assert len(frames) == (schedule.end > schedule.due[:, None]).sum()
+    page = gantt_html(result)
+    assert all(word in page for word in ("set-up from", "@release", "late by"))
