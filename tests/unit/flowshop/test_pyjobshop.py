@@ -8,7 +8,8 @@ import pytest
 
 import dpbb
 from dpbb.errors import InstanceError
-from dpbb.flowshop.pyjobshop import from_pyjobshop, to_pyjobshop
+from dpbb.flowshop.pyjobshop import from_pyjobshop, pyjobshop_model, to_pyjobshop
+from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.text.labels import Names
 
 pyjobshop = pytest.importorskip("pyjobshop", reason="needs pyjobshop")
@@ -68,18 +69,32 @@ def test_three_machines_need_no_sequence_and_four_do():
 def test_another_problem_is_refused_by_what_it_has():
     data = model_of(TIMES).data()
     for change, message in (
-        ({"jobs": [replace(data.jobs[0], release_date=3), *data.jobs[1:]]},
-         "job 0: expected no release_date, got 3"),
+        ({"jobs": [replace(data.jobs[0], deadline=3), *data.jobs[1:]]},
+         "job 0: expected no deadline, got 3"),
         ({"tasks": [replace(data.tasks[0], optional=True), *data.tasks[1:]]},
          "task 0: expected no optional"),
-        ({"objective": pyjobshop.Objective(weight_total_flow_time=1)},
-         "the makespan alone to minimize"),
+        ({"objective": pyjobshop.Objective(weight_total_earliness=1),
+          "jobs": [replace(job, due_date=9) for job in data.jobs]},
+         "weight_max_tardiness alone to minimize, got weight_total_earliness"),
+        ({"objective": pyjobshop.Objective(1, weight_total_flow_time=2)},
+         "alone to minimize, got weight_makespan, weight_total_flow_time"),
+        ({"objective": pyjobshop.Objective(weight_total_tardiness=1),
+          "jobs": [replace(job, due_date=-4) for job in data.jobs]},
+         "due of job part 0: expected a whole number >= 0, got -4"),
+        ({"objective": pyjobshop.Objective(weight_max_tardiness=1),
+          "jobs": [replace(job, due_date=9, weight=3) for job in data.jobs]},
+         "jobs of weight 1 for weight_max_tardiness, got"),
     ):  # fmt: skip
         with pytest.raises(InstanceError, match=message):
             from_pyjobshop(data.replace(**change))
-    setup = pyjobshop.Constraints(setup_times=[pyjobshop.SetupTime(0, 0, 4, 5)])
-    with pytest.raises(InstanceError, match="expected no constraints setup_times"):
-        from_pyjobshop(data.replace(constraints=setup))
+    for constraints, message in (
+        ({"consecutive": [pyjobshop.Consecutive(0, 4)]}, "no constraints consecutive"),
+        ({"end_at_start": [pyjobshop.EndAtStart(0, 1)]}, "allow_idle of task 0"),
+        ({"end_before_start": [pyjobshop.EndBeforeStart(0, 1, -1)]}, "delay below 0"),
+    ):
+        more = replace(data.constraints, **constraints)
+        with pytest.raises(InstanceError, match=message):
+            from_pyjobshop(data.replace(constraints=more))
     more = [*data.resources, pyjobshop.Renewable(2)]
     with pytest.raises(InstanceError, match="resource 4: expected a Machine, got Ren"):
         from_pyjobshop(data.replace(resources=more))
@@ -92,3 +107,77 @@ def test_the_result_of_another_shop_is_refused():
     result = dpbb.heuristic(TIMES[::-1], "neh", progress="none")
     with pytest.raises(InstanceError, match="data: expected the shop of the result"):
         to_pyjobshop(model_of(TIMES).data(), result)
+
+
+FEATURES = {
+    "": lambda _rng, _shape: {},
+    "blocking": lambda _rng, _shape: {"blocking": True},
+    "setups": lambda rng, shape: {"setups": rng.integers(0, 9, (*shape[:1] * 2, 3))},
+    "lags": lambda rng, shape: {"lags": rng.integers(0, 9, (shape[0], 2))},
+    "buffers": lambda _rng, shape: {"buffers": [shape[0] - 1, 0]},
+}
+
+
+EACH = [
+    pytest.param(objective, feature, marks=() if (i + j) % 5 == 0 else pytest.mark.slow)
+    for i, objective in enumerate(OBJECTIVES)
+    for j, feature in enumerate(FEATURES)
+]
+
+
+@pytest.mark.parametrize(("objective", "feature"), EACH)
+def test_both_solvers_find_the_same_optimum(objective, feature):
+    rng = np.random.default_rng([*map(ord, objective + feature)])
+    for released in (False, True):
+        times = rng.integers(0, 9, (4, 3))
+        kind, how = OBJECTIVES[objective], FEATURES[feature](rng, times.shape)
+        how |= {"release": rng.integers(1, 15, 4)} if released else {}
+        how |= {"due": rng.integers(5, 30, 4)} if kind.dated else {}
+        how |= {"weights": [2, 0, 1, 3]} if kind.weighted else {}
+        shop = dpbb.FlowShop(times, objective=objective, **how)
+        data = pyjobshop_model(shop).data()
+        read = from_pyjobshop(data)
+        if feature or released or objective != "makespan":
+            assert read.digest == shop.digest
+        result = dpbb.solve(read, workers=0, engine="reference", verbosity="quiet")
+        ours = to_pyjobshop(data, result)
+        theirs = pyjobshop.solve(data, display=False, num_workers=1)
+        assert theirs.status.value == "Optimal"
+        assert ours.objective == theirs.objective
+        flow = 0 if kind.dated or kind.latest else np.array(how.get("weights", [1] * 4))
+        came = flow * how.get("release", np.zeros(4, int))  # flow times are less by it
+        assert result.makespan == ours.objective + came.sum()
+        for task, mode in zip(ours.tasks, data.modes, strict=True):
+            assert task.processing == mode.duration
+
+
+def test_what_pyjobshop_cannot_say_is_refused_by_name():
+    for how, message in (
+        ({"unlimited": [1]}, "got unlimited"),
+        ({"buffers": [1, 0]}, "got buffers of some places"),
+        ({"setups": np.ones((4, 3), int)}, "got a first set-up"),
+        ({"setups": np.ones((3, 3), int), "anticipatory": False}, "anticipatory"),
+    ):
+        shop = dpbb.FlowShop([[1, 2, 3], [3, 2, 2], [4, 1, 3]], **how)
+        with pytest.raises(InstanceError, match=message):
+            pyjobshop_model(shop)
+    assert pyjobshop_model(TIMES).data().num_jobs == 5
+
+
+def test_sequences_may_be_unsaid_where_they_follow():
+    model = model_of(TIMES, sequences=False)
+    chains = model.constraints.end_before_start
+    model.constraints.end_at_start.extend(
+        pyjobshop.EndAtStart(*pair) for *pair, _ in chains
+    )
+    chains.clear()
+    for task in model.tasks:
+        task.allow_idle = True
+    shop = from_pyjobshop(model.data())  # nobody overtakes without buffers
+    assert shop.digest == dpbb.FlowShop(TIMES, blocking=True).digest
+    two = model_of([row[:2] for row in TIMES], sequences=False)
+    two.set_objective(weight_total_flow_time=1)
+    assert from_pyjobshop(two.data()).said == "total-completion"
+    two.jobs[1].release_date = 4
+    with pytest.raises(InstanceError, match="one sequence on all machines"):
+        from_pyjobshop(two.data())
