@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.family import read_problem
@@ -66,7 +67,7 @@ def gantt(
         The result has no schedule; Matplotlib is not installed.
     """
     bars, text = bars_of(data)
-    n_jobs, n_machines = len(bars.order), len(bars.machine_names)
+    n_jobs = len(bars.order)
     ax = style.axes_for(ax, gantt_size(data))
     colors = np.empty((n_jobs, 4))
     colors[list(bars.order)] = _colors(n_jobs)
@@ -74,13 +75,14 @@ def gantt(
     beside = ax.get_shared_x_axes().get_siblings(ax)
     ends = [one.dataLim.x1 for one in beside if one is not ax and one.has_data()]
     ax.set_xlim(0, max(1, bars.makespan, *ends) * 1.01)
-    for machine in range(n_machines):
-        here = bars.machine == machine
+    low, high = rows_of(bars)
+    for row in np.unique(low):
+        here = low == row
         for begin, until, shades in _spans(bars, colors):
             drawn = here & ((until > begin) | (until is bars.end))
             ax.broken_barh(
                 np.column_stack([begin, until - begin])[drawn].astype(float).tolist(),
-                (machine - BAR / 2, BAR),
+                (row, high[here][0]),
                 facecolors=shades[drawn],
                 edgecolors="white",
                 linewidths=0.4 if len(bars.job) <= MANY else 0.0,
@@ -113,6 +115,24 @@ def gantt(
     return ax
 
 
+def rows_of(bars: Bars) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return upper edge and height of each bar; what overlaps shares a machine's."""
+    low, high = bars.machine - BAR / 2, np.full(len(bars.machine), BAR)
+    for machine in range(len(bars.machine_names)):
+        here = np.flatnonzero(bars.machine == machine)
+        here = here[np.argsort(bars.start[here], kind="stable")]
+        ends: list[int] = []
+        for bar in here.tolist():
+            free = [at for at, end in enumerate(ends) if end <= bars.start[bar]]
+            at = free[0] if free else len(ends)
+            ends[at : at + 1] = [int(bars.end[bar])]
+            low[bar] = at
+        if len(ends) > 1:
+            high[here] /= len(ends)
+        low[here] = machine - BAR / 2 + low[here] * high[here]
+    return low, high
+
+
 def _spans(bars: Bars, colors: Any) -> list[tuple[Any, Any, Any]]:
     """Begin, end and colors of what is drawn of the operations."""
     own = colors[bars.job]
@@ -139,15 +159,13 @@ def _dates(ax: Axes, bars: Bars, colors: Any) -> list[Any]:
             look: dict[str, Any] = {"s": 22, "marker": marker, "clip_on": False}
             where = dates[shown], np.full(shown.sum(), at)
             handles.append(ax.scatter(*where, c=colors[shown], label=what, **look))
+    low, high = rows_of(bars)
+    wide = bars.end - bars.start
     frames = [
         Rectangle(
-            (bars.start[bar], bars.machine[bar] - BAR / 2),
-            bars.end[bar] - bars.start[bar],
-            BAR,
-            fill=False,
-            label="late",
+            (bars.start[at], low[at]), wide[at], high[at], fill=False, label="late"
         )
-        for bar in np.flatnonzero(bars.late).tolist()
+        for at in np.flatnonzero(bars.late).tolist()
     ]
     for frame in frames:
         ax.add_patch(frame)
@@ -249,14 +267,15 @@ def _machine_axis(ax: Axes, names: Sequence[str]) -> None:
 def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:
     """Write the job into the bars that have room for it: most, or a few in small."""
     in_points = 72.0 / ax.figure.dpi
-    high = ax.get_window_extent().height * in_points * BAR / len(bars.machine_names)
+    low, high = rows_of(bars)
+    tall = high * ax.get_window_extent().height * in_points / len(bars.machine_names)
     begin, end = ax.get_xlim()
     wide = ax.get_window_extent().width * in_points / (end - begin)
     lengths = (bars.end - bars.start) * wide
     names = [bars.job_name(job) for job in range(len(bars.order))]
     digits = np.array([len(name) for name in names])[bars.job]
     for size in LABEL_SIZES:
-        fits = (lengths >= size * (_DIGIT * digits + 0.3)) & (high >= size * 1.1)
+        fits = (lengths >= size * (_DIGIT * digits + 0.3)) & (tall >= size * 1.1)
         if fits.mean() >= 0.5:
             break
     for bar in np.flatnonzero(fits).tolist():
@@ -264,7 +283,7 @@ def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
         ax.text(
             (bars.start[bar] + bars.end[bar]) / 2,
-            bars.machine[bar],
+            low[bar] + high[bar] / 2,
             names[bars.job[bar]],
             fontsize=size,
             parse_math=False,
@@ -321,11 +340,13 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     shade = place * (len(palette) - 1) // max(1, n_jobs - 1)
     marked = np.isin(np.arange(len(bars.job)), bars.critical) & critical
     dates = {"release": bars.release, "due": bars.due}
+    low, high = rows_of(bars)
     source = ColumnDataSource(
         {
             "left": bars.start,
             "right": bars.end,
-            "machine": bars.machine,
+            "row": low + high / 2,
+            "high": high,
             "job": [bars.job_name(job) for job in bars.job.tolist()],
             "on": [bars.machine_names[machine] for machine in bars.machine.tolist()],
             "leave": bars.end if bars.leave is None else bars.leave,
@@ -358,13 +379,13 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     ]
     if bars.leave is not None:
         chart.hbar(
-            y="machine", left="right", right="leave", height=BAR, source=source,
+            y="row", left="right", right="leave", height="high", source=source,
             fill_color="color", fill_alpha=PALE, line_alpha=0.0,
         )  # fmt: skip
         tips.append(("leaves at", "@leave"))
     if bars.setup is not None:
         chart.hbar(
-            y="machine", left="ready", right="left", height=BAR, source=source,
+            y="row", left="ready", right="left", height="high", source=source,
             fill_color=style.MUTED, line_alpha=0.0,
         )  # fmt: skip
         tips.append(("set-up from", "@ready"))
@@ -372,7 +393,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     if bars.due is not None:
         tips.append(("late by", "@late"))
     drawn = chart.hbar(
-        y="machine", left="left", right="right", height=BAR, source=source,
+        y="row", left="left", right="right", height="high", source=source,
         fill_color="color", line_color="line", line_width="width",
     )  # fmt: skip
     chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips))

@@ -3,6 +3,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.collections import PolyCollection
 
+import dpbb
 from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting import gantt
 from dpbb.plotting.gantt_chart import BAR
@@ -82,3 +83,17 @@ def test_what_has_no_schedule_is_refused(data, error, message):
     with pytest.raises(error, match=message):
         gantt(data)
     assert pyplot.get_fignums() == []
+
+
+def test_jobs_that_a_machine_has_at_the_same_time_share_its_row(ax):
+    shop = dpbb.FlowShop([[1, 9, 2], [1, 8, 2], [4, 1, 2]], unlimited=[1])
+    gantt((shop, (0, 1, 2)), ax)
+    drawn = [
+        (path.vertices[:, 0].min(), *np.unique(path.vertices[:, 1]).round(3))
+        for row in ax.collections
+        for path in row.get_paths()
+    ]
+    oven = [one for one in drawn if 0.5 < one[1] < 1.5]
+    assert oven == [(1, 0.58, 0.86), (2, 0.86, 1.14), (6, 1.14, 1.42)]
+    heights = {round(high - low, 3) for _, low, high in drawn}
+    assert heights == {0.28, 0.84}
