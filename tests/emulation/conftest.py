@@ -1,5 +1,6 @@
 """The GPU engine on an emulated device."""
 
+import os
 import shutil
 from dataclasses import replace
 
@@ -12,10 +13,14 @@ from tests.parity.subject import Spec, Subject
 
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory):
-    """Folder of the kernels that have been compiled."""
+    """Folder of the kernels that have been compiled, one for all workers of xdist."""
     if shutil.which(cupy_on_host.COMPILER) is None:
         pytest.skip(f"no {cupy_on_host.COMPILER}: the kernels cannot be compiled")
-    return tmp_path_factory.mktemp("emulated")
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return tmp_path_factory.mktemp("emulated")
+    folder = tmp_path_factory.getbasetemp().parent / "emulated"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="module", autouse=True)

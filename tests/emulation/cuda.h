@@ -66,6 +66,7 @@ struct Warp {
   std::vector<char> stacks = std::vector<char>(LANES * STACK);
   bool over[LANES];
   unsigned turns[LANES];  // collectives that a lane has entered
+  unsigned compared;      // the last of them in which lanes were compared
   uint64_t values[2][LANES];
   const char *kinds[2][LANES];
   int lane;  // whose turn it is
@@ -106,8 +107,11 @@ inline const uint64_t *meet(const char *kind, uint64_t value) {
   w.kinds[side][lane] = kind;
   yield();
   Warp &now = *warp;
+  const unsigned turn = now.turns[lane];
+  if (now.compared == turn) return now.values[side];
+  now.compared = turn;  // by the first lane that goes on, for all
   for (int other = 0; other < LANES; ++other) {
-    if (now.over[other] && now.turns[other] < now.turns[lane])
+    if (now.over[other] && now.turns[other] < turn)
       fail("a lane has returned, another one waits", kind, "end");
     if (strcmp(now.kinds[side][other], kind))
       fail("lanes wait for different things", kind, now.kinds[side][other]);
@@ -154,6 +158,7 @@ inline void run_warp(Block *block, int first, void (*body)(void *), void *argume
   own->body = body;
   own->arguments = arguments;
   own->lane = 0;
+  own->compared = 0;
   for (int i = 0; i < LANES; ++i) {
     own->over[i] = false;
     own->begun[i] = i == 0;

@@ -21,13 +21,15 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
+from dpbb.kernels.compile_process import in_turn
+
 HERE = Path(__file__).parent
 N_MULTIPROCESSORS = 2
 FREE_BYTES = 1 << 28
 SHARED_BYTES = 99 * 1024
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
 COMPILER = "g++"
-FLAGS = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-fPIC", "-pthread", "-w")
+FLAGS = ("-std=c++17", "-Og", "-U_FORTIFY_SOURCE", "-fPIC", "-pthread", "-w")
 KERNEL = re.compile(
     r'extern "C" __global__ void(?:\s*__launch_bounds__\([^)]*\))?\s+(\w+)\('
 )
@@ -230,7 +232,7 @@ def launch_cooperative(handle, *given):
 
 
 class Modules:
-    """Compiles for the host; every unit once for a folder."""
+    """Compiles for the host; every unit once for a folder, whichever process asks."""
 
     def __init__(self, folder):
         self._folder = Path(folder)
@@ -247,7 +249,7 @@ class Modules:
     def _library(self, code, options):
         name = hashlib.sha256(code.encode()).hexdigest()[:16]
         library = self._folder / f"{name}.so"
-        with self._guard:
+        with self._guard, in_turn(library.with_suffix(".lock")):
             if not library.exists():
                 self._compile(code, options, library)
             return ctypes.CDLL(str(library))
@@ -255,9 +257,10 @@ class Modules:
     def _header(self):
         """What every unit begins with, compiled once for all of them."""
         header = self._folder / "cuda.h"
-        if not header.exists():
-            shutil.copy(HERE / "cuda.h", header)
-            compile_for_host("-x", "c++-header", header, "-o", f"{header}.gch")
+        with in_turn(self._folder / "header.lock"):
+            if not header.exists():
+                shutil.copy(HERE / "cuda.h", header)
+                compile_for_host("-x", "c++-header", header, "-o", f"{header}.gch")
         return header
 
     def _compile(self, code, options, library):

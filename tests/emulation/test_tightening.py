@@ -51,7 +51,7 @@ def tree_of(problem, rule=BranchingRule.MINMIN, ub=None):
 @pytest.mark.parametrize("longest", [9, 2 * NARROW_LIMIT])
 def test_counts_are_those_of_the_naive_tree(gpu, longest):
     rng = random.Random(longest)
-    for _ in range(15):
+    for _ in range(8):
         shop = random_shop(rng, 6, 4, longest)
         problem = problem_of(shop)
         best, _ = best_orders(shop.times)
