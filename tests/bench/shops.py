@@ -41,7 +41,8 @@ def shop(kind: str, n_jobs: int, n_machines: int = 20) -> Problem[Any]:
     row, about = OBJECTIVES[objective], int(times.sum(axis=0).max())
     given: dict[str, Any] = {}
     if row.dated:
-        given["due"] = rng.integers(int(0.4 * about), int(0.8 * about), n_jobs)
+        tight = 0.8 if row.counted else 0.4  # else the root says how many are late
+        given["due"] = rng.integers(int(tight * about), int(2 * tight * about), n_jobs)
     if row.weighted:
         given["weights"] = rng.integers(1, 11, n_jobs)
     if feature == "release":

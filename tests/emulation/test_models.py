@@ -1,13 +1,16 @@
 """Written CUDA headers explore the trees of their texts, node for node."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import dpbb
 from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
+from tests.intervals import unit_between
 from tests.models import KINDS, random_models
-from tests.unit.flowshop import test_features
+from tests.unit.flowshop import test_features, test_shop
 from tests.unit.flowshop.test_shop import check_engine, each
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
@@ -53,6 +56,24 @@ def test_every_feature_counts_as_on_the_reference(gpu, kind, objective, released
         return on_gpu(gpu, problem, ub)
 
     test_features.check_engine(kind, objective, released, explored, seeds=2)
+
+
+@pytest.mark.parametrize("objective", ["total-completion", "total-tardiness"])
+def test_parts_of_trees_of_sums_are_the_whole(gpu, objective):
+    """Roots that come as paths have the bounds that they had as children."""
+    rng = np.random.default_rng(5)
+    problem = test_shop.random_shop(rng, objective, True, size=(6, 3))
+    ub = best_cost(problem) + 1
+    decomposed, leaves, *_ = counted(problem, "reference", ub)
+    tree, n_leaves = tree_of(problem, SolveOptions(), ub), 720
+    cuts = [0, *sorted(rng.integers(0, n_leaves, 6)), n_leaves]
+    units = [unit_between(6, *ends) for ends in pairwise(cuts)]
+    parts = [
+        gpu.explore(problem, tree, ub, unit, all_optima=True).counters for unit in units
+    ]
+    assert decomposed > 6
+    assert sum(part.decomposed for part in parts) == decomposed
+    assert sum(part.leaves for part in parts) == leaves
 
 
 def check_flow_shops(gpu, objective, released, blocking, seeds):

@@ -5,6 +5,7 @@ import pytest
 
 from dpbb.flowshop.models.sums_cuda import SumsModel, SumsOnGpu
 from dpbb.problems import model_of
+from tests.unit.flowshop import test_features
 from tests.unit.flowshop.test_shop import each, random_shop
 
 SUMS = ("completion", "tardiness")
@@ -17,20 +18,33 @@ def test_bounds_of_all_nodes_on_random_paths(objective, released, blocking):
         problem = random_shop(rng, objective, released, blocking)
         served = model_of(problem, "cuda", "model") is SumsModel
         assert served == (objective.endswith(SUMS) and "max" not in objective)
-        if not served:
-            return
-        form = SumsOnGpu.of(problem)
-        state, other = problem.root_state(), form.root_state()
-        left = list(range(problem.n_jobs))
-        while left:
-            jobs = np.array(left)
-            expected = problem.child_bounds(state, jobs, back=False).tolist()
-            assert form.child_bounds(other, jobs, back=False).tolist() == expected
-            assert form.bound_of(other) == problem.bound_of(state)
-            job = int(rng.choice(left))
-            left.remove(job)
-            state = problem.extend(state, job, back=False)
-            other = form.extend(other, job, back=False)
+        if served:
+            check_path(rng, problem)
+
+
+@test_features.each
+def test_bounds_with_features(kind, objective, released):
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        problem, _ = test_features.random_shop(rng, kind, objective, released)
+        if model_of(problem, "cuda", "model") is SumsModel:
+            check_path(rng, problem)
+
+
+def check_path(rng, problem):
+    """Bounds of the nodes on a path and of their children are those of the problem."""
+    form = SumsOnGpu.of(problem)
+    state, other = problem.root_state(), form.root_state()
+    left = list(range(problem.n_jobs))
+    while left:
+        jobs = np.array(left)
+        expected = problem.child_bounds(state, jobs, back=False).tolist()
+        assert form.child_bounds(other, jobs, back=False).tolist() == expected
+        assert form.bound_of(other) == problem.bound_of(state)
+        job = int(rng.choice(left))
+        left.remove(job)
+        state = problem.extend(state, job, back=False)
+        other = form.extend(other, job, back=False)
 
 
 @pytest.mark.parametrize(("n_jobs", "served"), [(64, True), (65, False)])
