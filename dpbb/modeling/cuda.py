@@ -1,4 +1,4 @@
-"""A model text for CUDA: written as a header that keeps ``dpbb.engines.gpu.model``.
+"""A model text for CUDA: written as a header that keeps ``dpbb.kernels.cuda_model``.
 
 A value is a ``Pair`` where there are two sides, so that one pass bounds a child at the
 front and one at the back, and an integer where there is one (``values.cuh``). Loops
@@ -20,13 +20,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs
+from dpbb.kernels.cuda_model import NARROW_LIMIT, WIDE_LIMIT, CudaModel, pack_pairs
 from dpbb.modeling import cpu, generated
 from dpbb.modeling.cpu import ordered_tables
 from dpbb.modeling.lanes import flat_index, of_node_alone, without
@@ -750,33 +750,8 @@ __device__ __noinline__ bool tight_reaches(
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TextModel:
-    """See ``dpbb.engines.gpu.model.CudaModel``.
-
-    Parameters
-    ----------
-    header
-        What was written of the text.
-    kind
-        What the problem is called.
-    """
-
-    header: Path
-    n_jobs: int
-    wide: bool
-    row_words: int
-    state_words: int
-    warps_wanted: int
-    tightening_bytes: int
-    kind: str
-    columns: int = 0
-
-    one_side: ClassVar[bool] = False
-    n_critical: ClassVar[int] = 0
-    place_bytes: ClassVar[int] = 0
-    side_words: ClassVar[int] = 0
-    slots: ClassVar[int] = 1
+class TextModel(CudaModel):
+    """See ``CudaModel``: the header is what was written of the text."""
 
     @staticmethod
     def obstacle(problem: Model) -> str | None:
@@ -800,30 +775,18 @@ class TextModel:
         words = _value_words(shape, wide=wide)
         left = shape.uses_left * -(-shape.n_jobs // 32)
         in_hand = (header.values + header.once) * words // 2
+        tightening_bytes = _tightening_bytes(shape, header, words)
         return cls(
             header=generated.kept(name, "model.cuh", header.text),
             n_jobs=shape.n_jobs,
             wide=wide,
             row_words=_row_words(shape, header, wide=wide),
             state_words=header.values * words + left + header.holds_bound,
-            tightening_bytes=_tightening_bytes(shape, header, words),
+            tightening_bytes=tightening_bytes,
             warps_wanted=16 if in_hand <= 30 else 12 if in_hand <= 60 else 8,
-            kind=problem.name,
+            described=f"{problem.name} of {shape.n_jobs} jobs",
+            defines={"TIGHTENS": int(tightening_bytes > 0), "N_CRITICAL": 0},
         )
-
-    @property
-    def defines(self) -> dict[str, int | str]:
-        """Macros of the header."""
-        return {"TIGHTENS": int(self.tightening_bytes > 0), "N_CRITICAL": 0}
-
-    @property
-    def described(self) -> str:
-        """Size of the problem, for people."""
-        return f"{self.kind} of {self.n_jobs} jobs"
-
-    def critical(self, problem: Any, ub: int) -> NDArray[np.uint32]:
-        """Nothing is: children are bounded on both sides at once."""
-        return np.zeros(0, np.uint32)
 
     def pack(
         self, problem: Model, order: NDArray[np.intp]

@@ -18,7 +18,7 @@ from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT
+from dpbb.kernels.cuda_model import NARROW_LIMIT
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of

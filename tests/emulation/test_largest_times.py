@@ -5,7 +5,7 @@ import pytest
 
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.flowshop import FlowShopInstance
-from dpbb.kernels.cuda_pairs import WIDE_LIMIT
+from dpbb.kernels.cuda_model import WIDE_LIMIT
 from dpbb.options import LB1, TreeOptions, Tuning
 from tests.emulation.test_pool import check
 from tests.largest import WHERE, largest, shops

@@ -9,7 +9,7 @@ import pytest
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT
+from dpbb.kernels.cuda_model import NARROW_LIMIT
 from dpbb.options import BranchingRule, TreeOptions
 from tests.emulation.support import steals
 from tests.oracle import TightFlowShop, best_orders, naive_tree

@@ -8,7 +8,7 @@ import pytest
 from dpbb.engines import explore_to_end
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT
+from dpbb.kernels.cuda_model import NARROW_LIMIT
 from dpbb.options import SolveOptions
 from dpbb.problem import StartSearch
 from dpbb.tree import WorkUnit, n_leaves

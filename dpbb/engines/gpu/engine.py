@@ -23,7 +23,7 @@ from dpbb.tree.branching import order_of
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.arm import Arm
-    from dpbb.engines.gpu.model import CudaModel
+    from dpbb.kernels.cuda_model import CudaModel
 
 ARMS: dict[Balance, type[Arm]] = {Balance.EXPLODE: Exploding, Balance.STEAL: Stealing}
 """Ways of balancing."""

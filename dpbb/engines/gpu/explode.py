@@ -68,6 +68,7 @@ class Exploding(Arm):
         "explore.cu", "explore", warp_bytes, block_bytes, one_side=True
     )
     explorers_per_warp = LANES
+    plan = staticmethod(plan_memory)
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
         super().__init__(kernels, pool, plan)
@@ -81,13 +82,6 @@ class Exploding(Arm):
             return kernels.resident_warps
         warps = up(max(1, explorers), LANES * kernels.shape.warps) // LANES
         return min(kernels.resident_warps, warps)
-
-    @staticmethod
-    def plan(
-        shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
-    ) -> MemoryPlan:
-        """Return what fits; see ``plan_memory``."""
-        return plan_memory(shape, n_warps, free_bytes, all_optima=all_optima)
 
     def launch(
         self,

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dpbb.tree
 from dpbb.engines.gpu.layout import LANES, PageLayout
 from dpbb.errors import OptionError
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT
+from dpbb.kernels.cuda_model import NARROW_LIMIT, WIDE_LIMIT, CudaModel
 from dpbb.kernels.nvrtc import load_module
 from dpbb.options import BranchingRule
-
-if TYPE_CHECKING:
-    from dpbb.engines.gpu.model import CudaModel
 
 HERE = Path(__file__).parent
 BRANCHING = Path(dpbb.tree.__file__).with_name("branching.cuh")

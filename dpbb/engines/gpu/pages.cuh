@@ -6,7 +6,7 @@
 // (the digits of law 2, one byte or two each). Record s of a page has its q-th
 // quad at word (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
 //
-// The unit includes the model of the problem first (dpbb.engines.gpu.model).
+// The unit includes the model of the problem first (dpbb.kernels.cuda_model).
 // Twin: dpbb.engines.gpu.layout.
 #pragma once
 

@@ -73,9 +73,9 @@ def explorer_bytes(shape: KernelShape) -> int:
 
 
 def plan_intervals(
-    shape: KernelShape, wanted: int, free_bytes: int, *, all_optima: bool
+    shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
 ) -> MemoryPlan:
-    """Return what fits: ``wanted`` explorers, or fewer by halves.
+    """Return what fits: so many explorers, or fewer by halves.
 
     Raises
     ------
@@ -88,14 +88,14 @@ def plan_intervals(
             "balance 'explode'"
         )
     budget = free_bytes * MEMORY_SHARE
-    while wanted > shape.warps and wanted * explorer_bytes(shape) > budget:
-        wanted //= 2
-    wanted = max(shape.warps, wanted // shape.warps * shape.warps)
+    while n_warps > shape.warps and n_warps * explorer_bytes(shape) > budget:
+        n_warps //= 2
+    n_warps = max(shape.warps, n_warps // shape.warps * shape.warps)
     per_page = shape.pages.page_bytes + 24
     n_pages = min(POOL_PAGES, int(free_bytes * PAGES_SHARE) // per_page)
-    if wanted * explorer_bytes(shape) > budget or n_pages < LEAST_PAGES:
+    if n_warps * explorer_bytes(shape) > budget or n_pages < LEAST_PAGES:
         least = max(
-            wanted * explorer_bytes(shape) / MEMORY_SHARE,
+            n_warps * explorer_bytes(shape) / MEMORY_SHARE,
             LEAST_PAGES * per_page / PAGES_SHARE,
         )
         raise EngineUnavailable(
@@ -103,7 +103,7 @@ def plan_intervals(
             f"{least / 2**30:.3f} GiB of free device memory, there are "
             f"{free_bytes / 2**30:.3f} GiB"
         )
-    return MemoryPlan(n_pages, wanted, leaf_capacity(wanted, all_optima=all_optima))
+    return MemoryPlan(n_pages, n_warps, leaf_capacity(n_warps, all_optima=all_optima))
 
 
 class IntervalMemory:
@@ -136,6 +136,7 @@ class Stealing(Arm):
 
     exploration = Exploration("steal.cu", "explore_intervals", diver_bytes)
     explorers_per_warp = 1
+    plan = staticmethod(plan_intervals)
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
         super().__init__(kernels, pool, plan)
@@ -152,13 +153,6 @@ class Stealing(Arm):
         """Return one for each explorer, in whole blocks."""
         wanted = explorers or EXPLORERS_PER_WARP * kernels.resident_warps
         return up(wanted, kernels.shape.warps)
-
-    @staticmethod
-    def plan(
-        shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
-    ) -> MemoryPlan:
-        """Return what fits; see ``plan_intervals``."""
-        return plan_intervals(shape, n_warps, free_bytes, all_optima=all_optima)
 
     # -- phases -----------------------------------------------------------------------
 

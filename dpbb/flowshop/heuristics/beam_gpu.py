@@ -14,7 +14,7 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.models.lb1_cuda import Lb1, quads
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import Search
-from dpbb.kernels.cuda_pairs import words_per_pair
+from dpbb.kernels.cuda_model import words_per_pair
 from dpbb.kernels.nvrtc import load_module, require_gpu
 from dpbb.problem import Incumbent
 

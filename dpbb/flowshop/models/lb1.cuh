@@ -1,4 +1,4 @@
-// The flow shop with makespan and LB1 as the kernels see it: see dpbb.engines.gpu.model.
+// The flow shop with makespan and LB1 as the kernels see it: see dpbb.kernels.cuda_model.
 //
 // A job's row holds (p[k], p[M-1-k]) for the machines k, and a state holds
 // x[k] = (front of machine k, back of machine M-1-k): the recursion over the suffix is

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,13 @@ from dpbb.flowshop.bounds.cascade import Cascade, cascade_of
 from dpbb.flowshop.bounds.critical import critical_machines
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs, words_per_pair
+from dpbb.kernels.cuda_model import (
+    NARROW_LIMIT,
+    WIDE_LIMIT,
+    CudaModel,
+    pack_pairs,
+    words_per_pair,
+)
 
 MAX_JOBS = 800
 MAX_MACHINES = 60
@@ -25,14 +29,14 @@ machines need 49 GiB of free device memory in the 32-bit form, 1000 need 89.
 """
 
 
+HEADER = Path(__file__).with_name("lb1.cuh")
 SLOTS = 2
 """Children of a lane."""
 LANES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Lb1:
-    """See ``dpbb.engines.gpu.model.CudaModel``.
+class Lb1(CudaModel):
+    """The flow shop with LB1.
 
     Parameters
     ----------
@@ -42,17 +46,55 @@ class Lb1:
         True: 32-bit values; False: two 16-bit values a word.
     tightens
         Whether two-machine bounds follow: those of the problem's bound.
+
+    Attributes
+    ----------
+    half
+        Machines whose remaining work is stored; the others mirror them.
+
+    Notes
+    -----
+    A state has fronts and backs as long as a row, then remaining work. Along few
+    machines one side is bounded first: more of them take longer, fewer leave more jobs
+    to be bounded on both sides. On an H200 9 of 20 machines were best with 100 jobs and
+    13 with 200; other numbers of machines were not measured. A lane holds two pairs a
+    machine in registers; more warps hide more latency until the compiler has to spill.
     """
 
-    n_jobs: int
     n_machines: int
-    wide: bool
-    tightens: bool = False
+    tightens: bool
+    half: int
 
-    header: ClassVar[Path] = Path(__file__).with_name("lb1.cuh")
-    place_bytes: ClassVar[int] = 8
-    slots: ClassVar[int] = SLOTS
-    columns: ClassVar[int] = 0
+    def __init__(
+        self, n_jobs: int, n_machines: int, wide: bool, tightens: bool = False
+    ) -> None:
+        pair = words_per_pair(wide=wide)
+        half, row_words = (n_machines + 1) // 2, quads(n_machines * pair)
+        words = n_machines * pair
+        share = 2 if n_jobs <= 128 else 3  # of 5
+        n_critical = min(n_machines, max(2, n_machines * share // 5 + 1))
+        super().__init__(
+            header=HEADER,
+            n_jobs=n_jobs,
+            wide=wide,
+            row_words=row_words,
+            state_words=row_words + half * pair,
+            warps_wanted=16 if words <= 20 else 12 if words <= 40 else 8,
+            described=f"{n_jobs} jobs on {n_machines} machines",
+            defines={
+                "N_MACHINES": n_machines,
+                "N_CRITICAL": n_critical,
+                "TIGHTENS": int(tightens),
+            },
+            tightening_bytes=tightens * warp_bytes(n_jobs, n_machines, wide=wide),
+            slots=SLOTS,
+            one_side=not wide,  # narrow values only
+            n_critical=n_critical,
+            side_words=quads(max(1, n_critical - 1)),
+            place_bytes=8,
+        )
+        own = {"n_machines": n_machines, "tightens": tightens, "half": half}
+        vars(self).update(own)
 
     @staticmethod
     def obstacle(problem: FlowShopProblem) -> str | None:
@@ -72,91 +114,15 @@ class Lb1:
         tightens = cascade_of(problem.bound, n_jobs, n_machines) is not None
         return cls(n_jobs, n_machines, needs_wide(problem, ub), tightens)
 
-    @property
-    def row_words(self) -> int:
-        """Words of a job's row of processing times."""
-        return quads(self.n_machines * words_per_pair(wide=self.wide))
-
-    @property
-    def half(self) -> int:
-        """Machines whose remaining work is stored; the others mirror them."""
-        return (self.n_machines + 1) // 2
-
-    @property
-    def state_words(self) -> int:
-        """Words of a state: fronts and backs as long as a row, then remaining work."""
-        return self.row_words + self.half * words_per_pair(wide=self.wide)
-
-    @property
-    def one_side(self) -> bool:
-        """Whether two jobs are bounded at a time on one side: narrow values only."""
-        return not self.wide
-
-    @property
-    def n_critical(self) -> int:
-        """Machines along which one side is bounded first.
-
-        More of them take longer, fewer leave more jobs to be bounded on both sides. On
-        an H200 9 of 20 machines were best with 100 jobs and 13 with 200; other numbers
-        of machines were not measured.
-        """
-        share = 2 if self.n_jobs <= 128 else 3  # of 5
-        return min(self.n_machines, max(2, self.n_machines * share // 5 + 1))
-
-    @property
-    def side_words(self) -> int:
-        """Words of two jobs' times between them."""
-        return quads(max(1, self.n_critical - 1))
-
-    @property
-    def warps_wanted(self) -> int:
-        """Warps of a multiprocessor that registers must allow.
-
-        A lane holds two pairs a machine in registers; more warps hide more latency
-        until the compiler has to spill.
-        """
-        words = self.n_machines * words_per_pair(wide=self.wide)
-        return 16 if words <= 20 else 12 if words <= 40 else 8
-
-    @property
-    def defines(self) -> dict[str, int | str]:
-        """Macros of the header."""
-        return {
-            "N_MACHINES": self.n_machines,
-            "N_CRITICAL": self.n_critical,
-            "TIGHTENS": int(self.tightens),
-        }
-
-    @property
-    def tightening_bytes(self) -> int:
-        """Shared memory of a warp that tightens bounds."""
-        if not self.tightens:
-            return 0
-        return warp_bytes(self.n_jobs, self.n_machines, wide=self.wide)
-
-    @property
-    def described(self) -> str:
-        """Size of the instance, for people."""
-        return f"{self.n_jobs} jobs on {self.n_machines} machines"
-
     def critical(self, problem: FlowShopProblem, ub: int) -> NDArray[np.uint32]:
-        """Choose machines, shape (2 * n_critical,); see ``critical_machines``."""
+        """Choose machines; see ``critical_machines``."""
         machines = critical_machines(problem, ub, self.n_critical)
         return machines.astype(np.uint32).ravel()
 
     def pack(
         self, problem: FlowShopProblem, order: NDArray[np.intp]
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Rows of the jobs in root order, and the root's state.
-
-        Returns
-        -------
-        rows : ndarray of uint32, shape (n_jobs * row_words + ...,)
-            Row j: (p[j, k], p[j, m-1-k]) for all machines k. Behind the rows what
-            tightens bounds.
-        root : ndarray of uint32, shape (state_words,)
-            The root's fronts, backs and remaining work.
-        """
+        """See ``CudaModel``; row j: (p[j, k], p[j, m-1-k]) for all machines k."""
         times = problem.times[order].astype(np.int64)
         packed = pack_pairs(times, times[:, ::-1], wide=self.wide)
         rows = np.zeros((self.n_jobs, self.row_words), np.uint32)

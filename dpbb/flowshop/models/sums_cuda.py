@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -133,9 +132,8 @@ class SumsOnGpu(FlowShop):
         return most + node.cost + self.cost(job, end)
 
 
-@dataclass(frozen=True, slots=True)
 class SumsModel(TextModel):
-    """See ``dpbb.engines.gpu.model.CudaModel``; children: ``sums.cuh``."""
+    """See ``dpbb.kernels.cuda_model.CudaModel``; children: ``sums.cuh``."""
 
     @classmethod
     def of(cls, problem: Any, ub: int) -> SumsModel:
@@ -158,13 +156,12 @@ class SumsModel(TextModel):
         name = "m" + hashlib.sha256(whole.encode()).hexdigest()[:24]
         n_jobs = text.n_jobs
         rows = 2 * (n_jobs + 1) + (n_jobs + 11) // 8
-        values = {one.name: getattr(plain, one.name) for one in fields(plain)}
-        values |= {
+        own = {
             "header": generated.kept(name, "model.cuh", whole),
             "columns": rows + (3 * n_jobs + 1) * text.tardy,
             "warps_wanted": 20,
         }
-        return cls(**values)
+        return cls(**vars(plain) | own)
 
     def pack(
         self, problem: Model, order: NDArray[np.intp]

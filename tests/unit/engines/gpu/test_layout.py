@@ -1,6 +1,8 @@
 """The host's idea of device memory equals the kernels', which compile everywhere."""
 
 import re
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -78,12 +80,11 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         ("state_words", 24, SHAPES[1]),
     ],
 )
-def test_sizes_that_a_model_says_wrongly_do_not_compile(
-    monkeypatch, attribute, value, shape
-):
+def test_sizes_that_a_model_says_wrongly_do_not_compile(attribute, value, shape):
     """What the kernels keep there would lie over something else."""
-    monkeypatch.setattr(Lb1, attribute, value)
-    text, options = unit_of(Exploding, shape)
+    model = copy(shape.model)
+    vars(model)[attribute] = value
+    text, options = unit_of(Exploding, replace(shape, model=model))
     with pytest.raises(BaseException, match=r"and the model say|layout says"):
         compile_unit(text, (*options, "-G"))
 

@@ -7,7 +7,7 @@ from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cuda import Lb1, largest_value, needs_wide
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.cuda_pairs import NARROW_LIMIT
+from dpbb.kernels.cuda_model import NARROW_LIMIT
 from dpbb.problems import model_of
 
 

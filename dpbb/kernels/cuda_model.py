@@ -68,96 +68,77 @@ header's macro ``TIGHTENS`` is 1. What it reads lies behind the rows, at ``table
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
+
+NARROW_LIMIT = 1 << 15
+"""Values of the packed form, two in a word, stay below this."""
+WIDE_LIMIT = 1 << 29
+"""Values of the 32-bit form stay below this."""
 
 
-class CudaModel(Protocol):
-    """A model for one size of problem and width of values; equal ones compile alike."""
+@dataclass(frozen=True)
+class CudaModel:
+    """A model for one size of problem and width of values; equal ones compile alike.
 
-    @property
-    def header(self) -> Path:
-        """The CUDA header."""
+    A subclass has two functions more: ``obstacle(problem)``, why no kernels are made
+    for a problem, at whatever upper bound, or None; and ``of(problem, ub)``, the model
+    for costs below ``ub``, or EngineUnavailable where no form of the values is wide
+    enough.
 
-    @staticmethod
-    def obstacle(problem: Any) -> str | None:
-        """Why no kernels are made for the problem, at whatever upper bound."""
+    Parameters
+    ----------
+    header
+        The CUDA header.
+    n_jobs
+        Length of the permutation.
+    wide
+        Whether a value has 32 bits, as no packed one of 16 holds it.
+    row_words, state_words
+        ``ROW``, ``STATE_WORDS``.
+    warps_wanted
+        Warps of a multiprocessor that registers must allow.
+    described
+        Size of the problem, for people.
+    defines
+        Macros of the header, ``N_JOBS`` and ``WIDE`` aside.
+    tightening_bytes
+        Size of a ``Tightening``; 0: the bound is that of ``child_bounds``.
+    slots
+        ``SLOTS``, where bounds are tightened.
+    columns
+        ``COLUMNS``, rows of 32 words of a warp; 0: children are bounded one by one.
+    one_side
+        Whether the header has a ``Side``. No bound on a side may be lower after the
+        other side has taken a job.
+    n_critical, side_words, place_bytes
+        Of a ``Side``: ``N_CRITICAL``, ``SIDE_ROW``, and the size of a ``Place``.
+    """
 
-    @classmethod
-    def of(cls, problem: Any, ub: int) -> CudaModel:
-        """Return the model for a problem with costs below ``ub``.
-
-        Raises
-        ------
-        EngineUnavailable
-            The values of the problem have no form that is wide enough.
-        """
-
-    @property
-    def n_jobs(self) -> int:
-        """Length of the permutation."""
-
-    @property
-    def wide(self) -> bool:
-        """Whether a value has 32 bits, as no packed one of 16 holds it."""
-
-    @property
-    def row_words(self) -> int:
-        """``ROW``."""
-
-    @property
-    def state_words(self) -> int:
-        """``STATE_WORDS``."""
-
-    @property
-    def one_side(self) -> bool:
-        """Whether the header has a ``Side``.
-
-        No bound on a side may be lower after the other side has taken a job.
-        """
-
-    @property
-    def n_critical(self) -> int:
-        """``N_CRITICAL``."""
-
-    @property
-    def place_bytes(self) -> int:
-        """Size of a ``Place``."""
-
-    @property
-    def side_words(self) -> int:
-        """``SIDE_ROW``."""
-
-    @property
-    def warps_wanted(self) -> int:
-        """Warps of a multiprocessor that registers must allow."""
-
-    @property
-    def defines(self) -> dict[str, int | str]:
-        """Macros of the header, ``N_JOBS`` and ``WIDE`` aside."""
-
-    @property
-    def tightening_bytes(self) -> int:
-        """Size of a ``Tightening``; 0: the bound is that of ``child_bounds``."""
-
-    @property
-    def slots(self) -> int:
-        """``SLOTS``, where bounds are tightened."""
-
-    @property
-    def columns(self) -> int:
-        """``COLUMNS``, of 32 words each; 0: children are bounded one by one."""
-
-    @property
-    def described(self) -> str:
-        """Size of the problem, for people."""
+    header: Path
+    n_jobs: int
+    wide: bool
+    row_words: int
+    state_words: int
+    warps_wanted: int
+    described: str
+    defines: Mapping[str, int | str]
+    tightening_bytes: int = 0
+    slots: int = 1
+    columns: int = 0
+    one_side: bool = False
+    n_critical: int = 0
+    side_words: int = 0
+    place_bytes: int = 0
 
     def critical(self, problem: Any, ub: int) -> NDArray[np.uint32]:
         """Choose what is critical on each side, shape (2 * n_critical,)."""
+        return np.zeros(0, np.uint32)
 
     def pack(
         self, problem: Any, order: NDArray[np.intp]
@@ -176,3 +157,19 @@ class CudaModel(Protocol):
         root : ndarray of uint32, shape (state_words,)
             State of the tree's root.
         """
+        raise NotImplementedError
+
+
+def words_per_pair(*, wide: bool) -> int:
+    """32-bit words of a pair of values, of the front and of the back (``pair.cuh``)."""
+    return 2 if wide else 1
+
+
+def pack_pairs(
+    front: NDArray[np.int64], back: NDArray[np.int64], *, wide: bool
+) -> NDArray[np.uint32]:
+    """Pairs of values on the last axis as words; shape (..., k * words_per_pair)."""
+    if wide:
+        both = np.stack([front, back], axis=-1).astype(np.uint32)
+        return both.reshape(*front.shape[:-1], -1)
+    return (front | back << 16).astype(np.uint32)
