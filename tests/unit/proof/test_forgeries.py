@@ -159,7 +159,7 @@ def test_bounds_that_fell_from_nowhere_show_nothing(honest, given):
     assert audited(content) == checker.TOO_LITTLE
 
 
-def verdicts(content, seeds=2):
+def verdicts(content, seeds=3):
     """Of some audits."""
     return {audited(content, seed) for seed in range(seeds)}
 
