@@ -8,6 +8,7 @@ import pytest
 import dpbb
 from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
+from tests.emulation.support import steals
 from tests.intervals import unit_between
 from tests.models import KINDS, random_models
 from tests.unit.flowshop import test_features, test_shop
@@ -74,6 +75,25 @@ def test_parts_of_trees_of_sums_are_the_whole(gpu, objective):
     assert decomposed > 6
     assert sum(part.decomposed for part in parts) == decomposed
     assert sum(part.leaves for part in parts) == leaves
+
+
+@pytest.mark.parametrize(
+    ("objective", "n_jobs", "seed"),
+    [
+        ("total-completion", 32, 1),
+        ("total-completion", 64, 1),
+        ("total-tardiness", 33, 2),
+    ],
+)
+def test_sets_of_jobs_fill_one_word_or_two(gpu, objective, n_jobs, seed):
+    if steals(gpu):
+        pytest.skip("children are bounded one by one there")
+    rng = np.random.default_rng(seed)
+    problem = test_shop.random_shop(rng, objective, False, size=(n_jobs, 2))
+    ub = problem.bound_of(problem.root_state()) + 4
+    expected = counted(problem, "reference", ub)
+    assert expected[0] > 30
+    assert on_gpu(gpu, problem, ub) == expected
 
 
 def check_flow_shops(gpu, objective, released, blocking, seeds):
