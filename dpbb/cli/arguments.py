@@ -48,11 +48,11 @@ def add_rows(
         elif "|" in value:
             how["choices"] = value.split("|")
         else:
-            how["metavar"] = value.removesuffix("?")
+            how["metavar"] = value.rstrip("?*")
         if default:
             how["default"] = kind(default)
-        if value.endswith("?"):
-            how["nargs"] = "?"
+        if value.endswith(("?", "*")):
+            how["nargs"] = value[-1]
         group.add_argument(name, help=text, **how)
 
 

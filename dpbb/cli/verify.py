@@ -1,29 +1,45 @@
 """``dpbb verify``."""
 
+from __future__ import annotations
+
 import argparse
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from dpbb.cli.arguments import add_common, add_rows
 from dpbb.cluster.client.connect import which_cluster
-from dpbb.errors import OptionError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.options import kinds
 from dpbb.text.json_text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.proof.verify import Verification
+
+DAMAGED = 2
+"""Exit code of what is no certificate."""
+
+GRAVEST = (1, DAMAGED, 3, 4, 0)
+"""Of several exit codes the first of these is theirs."""
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
     """Add the certificate and how to check it."""
     parser.epilog = """\
 exit codes: 0 proved again; 1 it does not hold; 2 it is no certificate, or damaged;
-3 not checked enough: it says what would help; 4 audited: it says who passes, how often.
+3 not checked enough: it says what would help; 4 audited: it says who passes, how often;
+of several certificates the first there is of 1, 2, 3, 4, 0.
 --print-checker writes a program of one file, which needs nothing but Python and has
 rules, books and draws in common with dpbb, but no engine; --print-prover one that needs
 no certificate: dpbb verify --print-checker > checker.py"""
     rows = {
-        "certificate CERTIFICATE?": "what dpbb solve --certificate wrote",
+        "certificates CERTIFICATE*": "what dpbb solve --certificate wrote",
         "--all": "explore everything that it claims again, unit by unit, whatever the "
         "size",
         "--finer FILE": "explore everything in small parts, and write a certificate of "
@@ -52,18 +68,21 @@ no certificate: dpbb verify --print-checker > checker.py"""
 
 
 def run_verify(args: argparse.Namespace) -> int:
-    """Check a certificate and show what was found."""
+    """Check certificates and show what was found."""
     if args.print_checker or args.print_prover:
         name = "checker.py" if args.print_checker else "prove.py"
         print(files("dpbb.proof").joinpath(name).read_text("utf-8"), end="")
         return 0
-    if args.certificate is None:
+    if not args.certificates:
         raise OptionError("certificate: expected the path of a certificate, got none")
+    for flag in ("finer", "instance"):
+        if getattr(args, flag) and len(args.certificates) > 1:
+            expected = "expected one certificate with it"
+            raise OptionError(f"--{flag}: {expected}, got {len(args.certificates)}")
     whole = bool(args.all or args.finer)
     if args.scheduler is not None and not whole:
         raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     from dpbb.flowshop.family import read_problem
-    from dpbb.proof.checker import EXIT
     from dpbb.proof.verify import DIGEST, verify
 
     for name in ("nodes", "most_nodes", "draws"):
@@ -85,8 +104,8 @@ def run_verify(args: argparse.Namespace) -> int:
                 print(f"cluster {which}", file=sys.stderr)
             client = stack.enter_context(connect(address))
             elsewhere = partial(explore_on, client, args.engine)
-        found = verify(
-            args.certificate,
+        check = partial(
+            verify,
             draws=args.draws,
             engine=args.engine,
             seed=seed,
@@ -98,8 +117,41 @@ def run_verify(args: argparse.Namespace) -> int:
             instance=mine,
             say=lambda text: print(text, file=sys.stderr, flush=True),
         )
-    if args.json:
-        print(json_text({**asdict(found), "ok": found.ok}))
+        if len(args.certificates) > 1:
+            return _check_each(check, args)
+        return _show(check(args.certificates[0]), as_json=args.json)
+
+
+def _show(found: Verification, *, as_json: bool, **more: Any) -> int:
+    """Print what was found of a certificate; returns its exit code."""
+    from dpbb.proof.checker import EXIT
+
+    if as_json:
+        print(json_text({**more, **asdict(found), "ok": found.ok}))
     else:
-        print(found.summary())
+        print(found.summary(), flush=True)
     return EXIT[found.verdict]
+
+
+def _check_each(check: Callable[[str], Verification], args: argparse.Namespace) -> int:
+    """Check one after the other, damaged ones too, and count the verdicts.
+
+    With ``--json`` there is a line for each.
+    """
+    verdicts, codes = Counter[str](), set[int]()
+    for path in args.certificates:
+        if not args.json:
+            print(f"certificate {path}")
+        try:
+            found = check(path)
+        except (InstanceError, OptionError) as error:
+            print(f"dpbb: error: {error}", file=sys.stderr)
+            verdicts["no certificate, or damaged"] += 1
+            codes.add(DAMAGED)
+            continue
+        verdicts[found.verdict] += 1
+        codes.add(_show(found, as_json=args.json, certificate=str(path)))
+    if not args.json:
+        counts = ", ".join(f"{count} {what}" for what, count in verdicts.most_common())
+        print(f"{len(args.certificates)} certificates: {counts}")
+    return next(code for code in GRAVEST if code in codes)

@@ -46,6 +46,30 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     assert "VFR10_5_1" in ran.err
 
 
+def test_several_certificates_are_counted_by_verdict(dpbb, tmp_path):
+    good, damaged, none = (tmp_path / name for name in ("good.json", "bad", "none"))
+    solved = dpbb("solve", "ta030", "--cutoff", "2100", "--certificate", good, "-q")
+    assert solved.code == 0
+    damaged.write_text("{")
+    ran = dpbb("verify", good, damaged, good, none)
+    assert ran.code == 2  # what is damaged is graver than what is proved
+    last = ran.out.splitlines()[-1]
+    assert last == "4 certificates: 2 proved again, 2 no certificate, or damaged"
+    assert [str(path) in ran.err for path in (damaged, none)] == [True, True]
+
+    content = Certificate.read(good).content
+    content["totals"]["decomposed"] += 1
+    Certificate(content).write(damaged)
+    ran = dpbb("verify", good, damaged, "--json")
+    assert ran.code == 1
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert [row["certificate"] for row in rows] == [str(good), str(damaged)]
+    assert [row["ok"] for row in rows] == [True, False]
+    ran = dpbb("verify", good, good, "--finer", tmp_path / "finer")
+    assert ran.code == 2
+    assert "--finer: expected one certificate with it, got 2" in ran.err
+
+
 def test_the_whole_tree_is_explored_again_on_a_cluster(dpbb, tmp_path):
     path = tmp_path / "ta016.json.gz"
     dpbb("solve", "ta016", "--cutoff", "1397", "--certificate", path, "--quiet")
