@@ -224,7 +224,7 @@ class Text:
         sources = {}
         for name in FUNCTIONS:
             owner = next(one for one in kind.__mro__ if name in vars(one))
-            if owner is base:
+            if owner is base or vars(owner)[name] is None:
                 continue
             inherited = owner is not kind and getattr(owner, "text", None)
             if inherited and name in inherited.sources:

@@ -89,47 +89,8 @@ class SumsOnGpu(FlowShop):
             most = max(most, rest)
         return most + node.cost
 
-    def child_bound(self, node: Any, job: int) -> int:
-        """``node_bound`` of a child."""
-        most = 0
-        end = self.release[job] if self.released else 0
-        if self.blocking:
-            end = max(end, node.ends[0])
-        for k in range(self.n_stages):
-            if self.blocking:
-                end += self.times[job][k]
-                if k < self.n_stages - 1:
-                    end = max(end, node.ends[k + 1])
-            else:
-                end = max(end, node.ends[k]) + self.times[job][k]
-            rest = 0
-            at = end
-            if self.by_rule:
-                for other in self.in_order[k]:
-                    if other in node.left and other != job:
-                        at += self.times[other][k]
-                        rest += self.weights[other] * at + self.later[other][k]
-            if self.paired:
-                rank = 0
-                for other in self.in_order[k]:
-                    if other in node.left and other != job:
-                        at += self.times[other][k]
-                        seen = 0
-                        for date in self.by_early[k]:
-                            if date in node.left and date != job:
-                                if seen == rank:
-                                    rest += max(0, at - self.early[date][k])
-                                seen += 1
-                        rank += 1
-                if self.weighted:
-                    rest *= self.lightest[0]
-            if self.alone:
-                alone = -self.early_cost(job, end, k)
-                for other in node.left:
-                    alone += self.early_cost(other, end, k)
-                most = max(most, alone)
-            most = max(most, rest)
-        return most + node.cost + self.cost(job, end)
+    child_bound = None  # type: ignore[assignment]
+    """The child's ``node_bound``, where it is not ``sums.cuh`` that says."""
 
 
 class SumsModel(TextModel):
