@@ -203,7 +203,28 @@ class TwoMachineBounds:
         depth = len(self._times) - len(jobs) + 1
         if not below.size or depth not in self._depths:
             return tight
-        times = self._times[jobs[below]]
+        found = self.by_pair(state, jobs, below, back=back)
+        tight[below] = np.maximum(tight[below], found.max(axis=0))
+        return tight
+
+    def by_pair(
+        self,
+        state: FlowShopState,
+        jobs: NDArray[np.intp],
+        children: NDArray[np.intp],
+        *,
+        back: bool,
+    ) -> NDArray[np.int64]:
+        """Two-machine bounds of some children of a node, shape (n_pairs, r).
+
+        Parameters
+        ----------
+        state, jobs, back
+            As of ``child_bounds``.
+        children : ndarray of intp, shape (r,)
+            Which of ``jobs`` they take.
+        """
+        times = self._times[jobs[children]]
         if back:
             begin = np.broadcast_to(state.front, times.shape)
             follow = prepend_job(state.back, times)
@@ -214,6 +235,4 @@ class TwoMachineBounds:
         spans = np.empty((len(self._tables.pairs), len(jobs)), np.int64)
         spans[:, order] = spans_without(self._tables, jobs[order])
         u, v = self._tables.pairs.T
-        found = (begin.T[u] + spans[:, below] + follow.T[v]).max(axis=0)
-        tight[below] = np.maximum(tight[below], found)
-        return tight
+        return np.asarray(begin.T[u] + spans[:, children] + follow.T[v])

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from dpbb.bench.common import Machine, explored
 from dpbb.engines.base import Device, explore_to_end
-from dpbb.engines.pool.bounding import Bounding, Cores
+from dpbb.engines.pool.bounding import Cores
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.nodes import Batch
 from dpbb.engines.pool.session import PoolSession
@@ -272,7 +272,7 @@ def trees(args: argparse.Namespace) -> bool:
         tuning = Tuning(pool_size=1 << 16)
 
         def on_core(tuning=tuning, model=model, problem=problem, tree=tree, ub=ub):
-            given = problem, tree, Bounding(model, 1), tuning, ub
+            given = problem, tree, model, tuning, ub
             return PoolSession(*given, threads=1, all_optima=False)
 
         # without work it is compiled
