@@ -71,7 +71,7 @@ def test_improvements_reach_all_seats_and_the_result_names_the_method():
             lambda: (
                 len(
                     {
-                        plugin._heuristics[run.run_id].best.value
+                        plugin._heuristics[run.run_id]._best.value
                         for plugin in plugins(cluster)
                     }
                 )
