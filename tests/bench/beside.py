@@ -62,8 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _ours(name: str, kind: str, threads: int, limit_s: float) -> dpbb.Result:
     return dpbb.solve(
-        name,
-        **KINDS[kind],
+        read_problem(name, **KINDS[kind]),
         engine="cpu",
         workers=0,
         threads=threads,
