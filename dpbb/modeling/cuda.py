@@ -771,13 +771,12 @@ class TextModel(CudaModel):
         packs = shape.never_negative and shape.sides == 2
         wide = not packs or _limit(problem, ub) >= NARROW_LIMIT
         header = written(shape)
-        name = "m" + hashlib.sha256(header.text.encode()).hexdigest()[:24]
         words = _value_words(shape, wide=wide)
         left = shape.uses_left * -(-shape.n_jobs // 32)
         in_hand = (header.values + header.once) * words // 2
         tightening_bytes = _tightening_bytes(shape, header, words)
         return cls(
-            header=generated.kept(name, "model.cuh", header.text),
+            header=kept(header.text),
             n_jobs=shape.n_jobs,
             wide=wide,
             row_words=_row_words(shape, header, wide=wide),
@@ -837,6 +836,12 @@ class TextModel(CudaModel):
         if header.holds_bound:
             root[-1] = np.array(problem.bound_of(state), np.int32).view(np.uint32)
         return root
+
+
+def kept(header: str) -> Path:
+    """Return the path of a header, named by its content."""
+    name = "m" + hashlib.sha256(header.encode()).hexdigest()[:24]
+    return generated.kept(name, "model.cuh", header)
 
 
 def model_of(problem: Model) -> type[TextModel]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.shop import FlowShop
-from dpbb.modeling import Model, generated
-from dpbb.modeling.cuda import TextModel, written
+from dpbb.modeling import Model
+from dpbb.modeling.cuda import TextModel, kept, written
 
 MOST_JOBS = 64
 """More have columns beyond shared memory, and sets in more than two words."""
@@ -114,11 +113,10 @@ class SumsModel(TextModel):
         }
         lines = [f"constexpr int {name} = {value};" for name, value in names.items()]
         whole = "\n".join([plain.header.read_text(), *lines, SOURCE.read_text()])
-        name = "m" + hashlib.sha256(whole.encode()).hexdigest()[:24]
         n_jobs = text.n_jobs
         rows = 2 * (n_jobs + 1) + (n_jobs + 11) // 8
         own = {
-            "header": generated.kept(name, "model.cuh", whole),
+            "header": kept(whole),
             "columns": rows + (3 * n_jobs + 1) * text.tardy,
             "warps_wanted": 20,
         }
@@ -132,25 +130,19 @@ class SumsModel(TextModel):
         rows, root = TextModel.pack(self, text, order)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        tables = [np.array([text.lightest[0], 0, 0, 0])]
-        for k in range(text.n_stages):
-            jobs = text.in_order[k]
+        none = np.zeros(text.n_jobs, np.int64)
+        quads = [(np.full(1, text.lightest[0]), none[:1], none[:1], none[:1])]
+        for k, jobs in enumerate(text.in_order):
             of = text.times[jobs, k], text.weights[jobs], text.later[jobs, k]
-            tables.append(np.stack([place[jobs], *of], axis=1))
-        for k in range(text.n_stages if text.tardy else 0):
-            jobs, none = text.by_early[k], np.zeros(text.n_jobs, np.int64)
-            of = text.early[jobs, k], none, none
-            tables.append(np.stack([place[jobs], *of], axis=1))
-        ready, weights, due = (
-            one[order] for one in (text.ready, text.weights, text.due)
-        )
-        tables.append(np.stack([text.release[order], ready, weights, due], axis=1))
-        tables += [
-            np.stack([text.rest[order, k], ready, weights, due], axis=1)
-            for k in range(text.n_stages)
-        ]
-        behind = np.concatenate([one.reshape(-1) for one in tables]).astype(np.int32)
-        return np.concatenate([rows, behind.view(np.uint32)]), root
+            quads.append((place[jobs], *of))
+        if text.tardy:
+            for k, jobs in enumerate(text.by_early):
+                quads.append((place[jobs], text.early[jobs, k], none, none))
+        for first in (text.release, *text.rest.T):
+            of = text.ready[order], text.weights[order], text.due[order]
+            quads.append((first[order], *of))
+        behind = np.concatenate([np.stack(one, 1).ravel() for one in quads])
+        return np.concatenate([rows, behind.astype(np.int32).view(np.uint32)]), root
 
 
 def _by_ratio(times: list[int], weights: list[int]) -> list[int]:
