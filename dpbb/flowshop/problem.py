@@ -161,7 +161,7 @@ class FlowShopProblem:
     def tighten(self) -> Callable[..., NDArray[np.int64]] | None:
         """What tightens LB1, see ``dpbb.problem.Tightens``; None: nothing does."""
         path = row_of(self.bound).tighten
-        return None if path is None else load(path)(self.times, self.bound)
+        return None if path is None else load(path)(self)
 
     def with_bound(self, bound: str) -> FlowShopProblem:
         """Return the same problem with another bound."""

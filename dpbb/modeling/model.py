@@ -365,7 +365,7 @@ class Model:
             return tight
         for child in np.flatnonzero(bounds < ub):
             node = self.extend(state, int(jobs[child]), back=back)
-            tight[child] = self.tight_bound_of(node, ub)
+            tight[child] = max(tight[child], self.tight_bound_of(node, ub))
         return tight
 
     def tight_bound_of(self, state: State, ub: int = NO_CHILD) -> int:

@@ -1,4 +1,4 @@
-"""The two-machine lower bound LB2 in NumPy: the oracle of every kernel's.
+"""The two-machine lower bound LB2: Johnson's order, and the bound of the root.
 
 For machines u < v relax all others to machines that any number of jobs pass at once:
 what is left is Johnson's problem with time lags, whose optimum is
@@ -9,7 +9,8 @@ what is left is Johnson's problem with time lags, whose optimum is
 with the jobs in Johnson's order by p_u + lag and p_v + lag, which is also right for
 every subset of them. Together with LB1 (the terms of one machine) this is LB2. Sources:
 Lageweg, Lenstra and Rinnooy Kan, Operations Research 26(1), 1978; time lags: Mitten,
-Management Science 5(3), 1959.
+Management Science 5(3), 1959. The text of the bound is
+``dpbb.flowshop.models.makespan.TwoMachines``.
 """
 
 from __future__ import annotations
@@ -17,21 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds import lb1
-from dpbb.flowshop.bounds.cascade import cascade_of
-from dpbb.flowshop.makespan import append_job, prepend_job
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.problem import FlowShopState
-
-NOTHING = -(2**40)
-"""Below every bound: a maximum over no jobs."""
 
 MOST_STEPS = 2_000_000
 """Pairs of machines times jobs of the largest shops whose root has its LB2 computed."""
@@ -103,46 +95,6 @@ class JohnsonTables:
         )
 
 
-def spans_without(tables: JohnsonTables, jobs: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Longest stay M of the jobs but one, for all pairs and each that is left out.
-
-    Parameters
-    ----------
-    jobs : ndarray of intp, shape (r,)
-        At least two, ascending.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_pairs, r)
-
-    Notes
-    -----
-    Left out, a job is missing on machine v in the sums that end before it, and on u in
-    those that begin after it: two running maxima of the whole set give all of them.
-    """
-    n_pairs, n_jobs = tables.order.shape
-    there = np.zeros(n_jobs, bool)
-    there[jobs] = True
-    rows = there[tables.order]
-    shape = (n_pairs, len(jobs))
-    first, lag, second, order = (
-        part[rows].reshape(shape)
-        for part in (tables.first, tables.lag, tables.second, tables.order)
-    )
-    from_here = second[:, ::-1].cumsum(axis=1)[:, ::-1]
-    through = first.cumsum(axis=1) + lag + from_here
-    before = np.full(shape, NOTHING)
-    before[:, 1:] = np.maximum.accumulate(through, axis=1)[:, :-1]
-    after = np.full(shape, NOTHING)
-    after[:, :-1] = np.maximum.accumulate(through[:, ::-1], axis=1)[:, -2::-1]
-    spans = np.empty(shape, np.int64)
-    columns = np.searchsorted(jobs, order)
-    np.put_along_axis(
-        spans, columns, np.maximum(before - second, after - first), axis=1
-    )
-    return spans
-
-
 def root_bound(
     times: NDArray[np.int64], begin: NDArray[np.int64], follow: NDArray[np.int64]
 ) -> int:
@@ -166,73 +118,3 @@ def root_bound(
         spans = (tables.first.cumsum(axis=1) + tables.lag + from_here).max(axis=1)
         bound = max(bound, int((begin[u] + spans + follow[u + 1 :]).max()))
     return bound
-
-
-class TwoMachineBounds:
-    """Two-machine bounds that tighten LB1 in a tree; see ``dpbb.problem.Tightens``.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (n_jobs, n_machines)
-        Processing times.
-    """
-
-    def __init__(self, times: NDArray[np.int64], bound: str) -> None:
-        cascade = cascade_of(bound, *times.shape)
-        self._depths = range(0)
-        if cascade is not None:
-            self._depths = range(cascade.first, cascade.last + 1)
-        self.pairs = () if cascade is None else cascade.pairs
-        self._times = times
-        self._tables = JohnsonTables.of(
-            times, machine_pairs(times.shape[1], self.pairs)
-        )
-
-    def __call__(
-        self,
-        state: FlowShopState,
-        jobs: NDArray[np.intp],
-        bounds: NDArray[np.int64],
-        ub: int,
-        *,
-        back: bool,
-    ) -> NDArray[np.int64]:
-        """Bound the children whose LB1 is below ``ub``."""
-        tight = bounds.copy()
-        below = np.flatnonzero(bounds < ub)
-        depth = len(self._times) - len(jobs) + 1
-        if not below.size or depth not in self._depths:
-            return tight
-        found = self.by_pair(state, jobs, below, back=back)
-        tight[below] = np.maximum(tight[below], found.max(axis=0))
-        return tight
-
-    def by_pair(
-        self,
-        state: FlowShopState,
-        jobs: NDArray[np.intp],
-        children: NDArray[np.intp],
-        *,
-        back: bool,
-    ) -> NDArray[np.int64]:
-        """Two-machine bounds of some children of a node, shape (n_pairs, r).
-
-        Parameters
-        ----------
-        state, jobs, back
-            As of ``child_bounds``.
-        children : ndarray of intp, shape (r,)
-            Which of ``jobs`` they take.
-        """
-        times = self._times[jobs[children]]
-        if back:
-            begin = np.broadcast_to(state.front, times.shape)
-            follow = prepend_job(state.back, times)
-        else:
-            begin = append_job(state.front, times)
-            follow = np.broadcast_to(state.back, times.shape)
-        order = np.argsort(jobs)
-        spans = np.empty((len(self._tables.pairs), len(jobs)), np.int64)
-        spans[:, order] = spans_without(self._tables, jobs[order])
-        u, v = self._tables.pairs.T
-        return np.asarray(begin.T[u] + spans[:, children] + follow.T[v])

@@ -1,9 +1,9 @@
-"""The flow shop's bounds: a row for each, a module for what it is in NumPy.
+"""The flow shop's bounds: a row for each.
 
 Sides are always chosen by LB1. Another bound tightens it where it prunes: its row says
-by what in NumPy, for the reference engine, estimates and ``verify``, and which engines
-have a model of it. Whoever is asked for a bound without a row, or an engine for one
-without a model, refuses it by its name.
+by what in Python, for the reference engine and ``verify``, and which engines have a
+model of it. Whoever is asked for a bound without a row, or an engine for one without a
+model, refuses it by its name.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ class FlowShopBound:
     Parameters
     ----------
     tighten
-        Path of a function or class: ``tighten(times, bound)`` is what the problem
-        has as its method of this name, see ``dpbb.problem.Tightens``; ``bound`` is the
-        whole text. None: LB1 alone.
+        Path of a function or class: ``tighten(problem)`` is what the problem has as its
+        method of this name, see ``dpbb.problem.Tightens``; its ``bound`` is the whole
+        text. None: LB1 alone.
     models
         Path of the model for an engine (``"cpu"``, ``"cuda"``, ``"pool"``), see
         ``dpbb.problems.Family``.
@@ -33,7 +33,7 @@ class FlowShopBound:
 
 
 TWO_MACHINES = FlowShopBound(
-    tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds",
+    tighten="dpbb.flowshop.models.makespan:TwoMachines",
     models={
         "cpu": "dpbb.flowshop.models.cascade_cpu:Cascade",
         "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",

@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu
 from dpbb.modeling.cpu import model_of
 from dpbb.options import BranchingRule, Selection, TreeOptions, Tuning
-from dpbb.problem import HasBounds, Problem, with_bound
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
@@ -307,7 +306,7 @@ def cascades(args: argparse.Namespace) -> bool:
         ub = problem.best_known.upper_bound
         engine, _ = choose_engine(args.engine, problem, TreeOptions())
         device = engine.devices(args.threads[-1])[0]
-        pairs = learned_pairs(problem, pair_bounds_of(problem), TreeOptions(), ub)
+        pairs = learned_pairs(problem, TreeOptions(), ub)
         arms = {"lb1": problem, "lb2": problem.with_bound("lb2")}
         arms |= {f"{len(some)} pairs": with_pairs(problem, some) for some in pairs}
         first = 0.0
@@ -332,44 +331,16 @@ SHARES = (0.5, 0.75, 0.9)
 """Of the children that some pair prunes, what the pairs of a cascade prune."""
 
 
-@runtime_checkable
-class TightensByPair(Protocol):
-    """Bounds that tighten, and know the pairs of machines that they come from."""
-
-    pairs: Sequence[tuple[int, int]]
-
-    def by_pair(
-        self,
-        state: Any,
-        jobs: NDArray[np.intp],
-        children: NDArray[np.intp],
-        *,
-        back: bool,
-    ) -> NDArray[np.int64]:
-        """Bounds of some children of a node, shape (n_pairs, r)."""
-
-
-def pair_bounds_of(problem: Problem[Any]) -> TightensByPair | None:
-    """Return the two-machine bounds of all pairs, None if a problem has none."""
-    if not isinstance(problem, HasBounds):
-        return None
-    bounds = getattr(problem.with_bound("lb2"), "tighten", None)
-    known = isinstance(bounds, TightensByPair) and len(bounds.pairs) > 0
-    return bounds if known else None
-
-
-def with_pairs(problem: Problem[Any], pairs: Sequence[tuple[int, int]]) -> Problem[Any]:
+def with_pairs(
+    problem: FlowShopProblem, pairs: Sequence[tuple[int, int]]
+) -> FlowShopProblem:
     """Return a problem that some pairs tighten at all depths."""
     text = ",".join(f"{u}-{v}" for u, v in pairs)
-    return with_bound(problem, f"cascade:1-{problem.n_jobs - 1}:{text}")
+    return problem.with_bound(f"cascade:1-{problem.n_jobs - 1}:{text}")
 
 
 def learned_pairs(
-    problem: Problem[Any],
-    bounds: TightensByPair,
-    tree: TreeOptions,
-    ub: int,
-    seed: int = 0,
+    problem: FlowShopProblem, tree: TreeOptions, ub: int, seed: int = 0
 ) -> list[tuple[tuple[int, int], ...]]:
     """Return sets of pairs that prune much, each the beginning of the next.
 
@@ -377,9 +348,9 @@ def learned_pairs(
     ----------
     problem, tree
         With the bound LB1.
-    bounds
-        Of all pairs.
     """
+    pairs = [(u, v) for u, v in machine_pairs(problem.n_machines).tolist()]
+    bounds = [with_pairs(problem, [pair]).tighten for pair in pairs]
     rows, weights = _pruned(problem, bounds, tree, ub, np.random.default_rng(seed))
     some = rows.any(axis=0)
     rows, weights = rows[:, some], weights[some]
@@ -388,7 +359,7 @@ def learned_pairs(
     shares = list(SHARES)
     while weights.size:
         best = int((rows @ weights).argmax())
-        order.append(bounds.pairs[best])
+        order.append(pairs[best])
         left = ~rows[best]
         rows, weights = rows[:, left], weights[left]
         while shares and 1 - float(weights.sum()) / total >= shares[0]:
@@ -399,8 +370,8 @@ def learned_pairs(
 
 
 def _pruned(
-    problem: Problem[Any],
-    bounds: TightensByPair,
+    problem: FlowShopProblem,
+    bounds: list[Any],
     tree: TreeOptions,
     ub: int,
     random: np.random.Generator,
@@ -415,7 +386,7 @@ def _pruned(
     """
     order = tree.root_order or range(problem.n_jobs)
     level = [(problem.root_state(), np.array(order, np.intp), 1.0)]
-    rows = [np.zeros((len(bounds.pairs), 0), bool)]
+    rows = [np.zeros((len(bounds), 0), bool)]
     weights = [np.zeros(0)]
     for depth in range(problem.n_jobs - 2):
         below: list[tuple[int, Any, NDArray[np.intp], bool, int, float]] = []
@@ -424,7 +395,8 @@ def _pruned(
             children = np.flatnonzero(loose < ub)
             if not children.size:
                 continue
-            pruned = bounds.by_pair(state, jobs, children, back=back) >= ub
+            found = [one(state, jobs, loose, ub, back=back) for one in bounds]
+            pruned = np.array(found)[:, children] >= ub
             rows.append(pruned)
             weights.append(np.full(len(children), weight))
             below += [

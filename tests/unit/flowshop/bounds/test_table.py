@@ -47,14 +47,13 @@ class LeastEnds:
     head, and the least tail follows.
     """
 
-    times: NDArray[np.int64]
-    bound: str = "least"
+    problem: FlowShopProblem
 
     def __call__(self, state, jobs, bounds, ub, *, back) -> NDArray[np.int64]:
-        tight = bounds.copy()
+        tight, every = bounds.copy(), self.problem.times
         for child in np.flatnonzero(bounds < ub):
-            times = self.times[jobs[child]]
-            rest = self.times[np.delete(jobs, child)]
+            times = every[jobs[child]]
+            rest = every[np.delete(jobs, child)]
             front = state.front if back else append_job(state.front, times)
             tail = prepend_job(state.back, times) if back else state.back
             heads = least(front, rest)
