@@ -375,7 +375,9 @@ class FlowShop(Model):
     def after(self, node: Any, k: int) -> int:
         """Add the times left and what follows them."""
         return (
-            node.remain[k] + node.other.ends[self.n_stages - 1 - k]
+            node.remain[k]
+            + node.other.ends[self.n_stages - 1 - k]
+            + (self.into[node.other.last][k] if self.set_up else 0)
             if self.both
             else node.remain[k] + self.tail[k]
         )
@@ -446,7 +448,6 @@ class FlowShop(Model):
                 after = self.after(node, k)
                 rest = node.ends[k] + after
                 if self.both and self.set_up:
-                    rest += self.into[node.other.last][k]
                     behind = node.other.ends[self.n_stages - 1 - k]
                     out = node.ends[k] + node.remain_out[k] + behind
                     out += self.out[node.last][k]
@@ -513,7 +514,6 @@ class FlowShop(Model):
             if self.latest:
                 after = self.after(node, k)
                 if self.both and self.set_up:
-                    after += self.into[node.other.last][k]
                     behind = node.other.ends[self.n_stages - 1 - k]
                     out = self.some[node.other.last] * (node.remain_out[k] + behind)
                     most = max(most, end + out - self.times[job][k])

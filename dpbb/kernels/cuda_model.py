@@ -9,21 +9,22 @@ everything else. They handle states of nodes and know nothing of the problem but
     first ``ALIGNED_WORDS`` fill quads of their own. ``load_state(quad_at)`` makes it of
     the quads that ``quad_at(q)`` returns, ``state_word(state, w)`` is word w of it.
 ``Node``
-    A state that ``node_of(state)`` has made ready to bound the node and its children.
+    A state that ``node_of(state, common)`` has made ready to bound the node and its
+    children. ``common`` points to the ``COMMON`` words behind the rows.
 ``node_bound(node)``
     Lower bound of the node itself: it is compared with the upper bound once more before
     the node is decomposed. It has to be what ``child_bounds`` gave for it, as a child,
     or counts would depend on when an upper bound comes. No child's bound is below it.
 ``hold(node)``
     Has what ``node_of`` computes stay in registers while the children are bounded.
-``child_bounds<WORDS, TWOS>(node, row)``
+``child_bounds<WORDS, TWOS>(node, row, common)``
     Lower bounds of the child that takes a job next, as a ``Pair``: appended to the
     prefix and put before the suffix. ``row`` points to the job's ``ROW`` words, a
     multiple of four; it is to be read 2 or 4 words at a time, by default 4. TWOS, by
     default 0, says of how many twos of terms the maximum may be taken at once.
-``leaf_value<WORDS, TWOS>(node, row)``
+``leaf_value<WORDS, TWOS>(node, row, common)``
     Cost of the permutation when this job is the last one left.
-``extend<WORDS>(state, row, back)``
+``extend<WORDS>(state, row, back, common)``
     Makes the state that of the child.
 
 With many jobs, if the model's ``one_side`` says so, children are bounded on one side
@@ -44,8 +45,8 @@ Where the children of one side alone are bounded all at once, ``COLUMNS`` is not
 ``bound_children(tables, word_at, columns, ub, lane)``
     Leaves the bounds of the node's children, by job, in ``columns[job][lane]``, or what
     is not below ``ub``; the COLUMNS rows of 32 words are the warp's, and all its lanes
-    are there. ``tables`` lies behind the rows.
-``extend<WORDS, true>(state, row, back)``
+    are there. ``tables`` lies behind ``common``.
+``extend<WORDS, true>(state, row, back, common)``
     ``extend`` without the word ``BOUND`` of the state, its last one: that is put there.
 
 No bound and no cost is below 0. Sizes that the host has to know before anything is
@@ -53,7 +54,7 @@ compiled are compared by the compiler (``SHARED_BYTES``, ``PAGE_BYTES``).
 
 The values of ``child_bounds`` choose the side. A bound that is dearer and stronger
 (``dpbb.problem.Tightens``) is asked about the children that they leave there, if the
-header's macro ``TIGHTENS`` is 1. What it reads lies behind the rows, at ``tables``:
+header's macro ``TIGHTENS`` is 1. What it reads lies behind ``common``, at ``tables``:
 
 ``tightens_at(tables, depth)``
     Whether children of this depth are tightened.
@@ -99,8 +100,8 @@ class CudaModel:
         Length of the permutation.
     wide
         Whether a value has 32 bits, as no packed one of 16 holds it.
-    row_words, state_words
-        ``ROW``, ``STATE_WORDS``.
+    row_words, common_words, state_words
+        ``ROW``, ``COMMON``, ``STATE_WORDS``.
     warps_wanted
         Warps of a multiprocessor that registers must allow.
     described
@@ -128,6 +129,7 @@ class CudaModel:
     warps_wanted: int
     described: str
     defines: Mapping[str, int | str]
+    common_words: int = 0
     tightening_bytes: int = 0
     slots: int = 1
     columns: int = 0
@@ -152,12 +154,17 @@ class CudaModel:
 
         Returns
         -------
-        rows : ndarray of uint32, shape (n_jobs * row_words + ...,)
-            Rows of the jobs in root order, then what tightens bounds.
+        rows : ndarray of uint32, shape (n_jobs * row_words + common_words + ...,)
+            Rows of the jobs in root order, what is common, then what tightens bounds.
         root : ndarray of uint32, shape (state_words,)
             State of the tree's root.
         """
         raise NotImplementedError
+
+
+def quads(words: int) -> int:
+    """Return the words, or the next multiple of four above them."""
+    return -(-words // 4) * 4
 
 
 def words_per_pair(*, wide: bool) -> int:

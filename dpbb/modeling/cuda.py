@@ -5,20 +5,20 @@ front and one at the back, and an integer where there is one (``values.cuh``). L
 over ranges are unrolled, so a node's fields stay in registers. What ``child_bound``
 computes of the node alone is computed once a node.
 
-All that the text reads lies in the row of a job: entries of the job, and behind them
-tables that are read at other jobs, the same in every row. Where ``node_bound`` reads
-tables, which the kernels do not give it, a state holds its bound. ``tight_bound`` is
-computed in integers, as the front sees a node, with loops as they stand; its tables lie
-once behind all rows.
+What the text reads of a job lies in its row; tables that are read at other jobs lie
+once behind all rows, ``common``. Where ``node_bound`` reads tables, a state holds its
+bound. ``tight_bound`` is computed in integers, as the front sees a node, with loops as
+they stand; its tables lie behind the others.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable
-from dpbb.kernels.cuda_model import NARROW_LIMIT, WIDE_LIMIT, CudaModel, pack_pairs
+from dpbb.kernels.cuda_model import (
+    NARROW_LIMIT,
+    WIDE_LIMIT,
+    CudaModel,
+    pack_pairs,
+    quads,
+)
 from dpbb.modeling import cpu, generated
 from dpbb.modeling.cpu import ordered_tables
 from dpbb.modeling.lanes import flat_index, of_node_alone, without
@@ -46,31 +52,48 @@ wait for one another's banks."""
 
 
 class RowPlan:
-    """What lies in a job's row, in the order in which the text asks for it.
+    """What lies in a job's row and behind all rows, in the order that the text asks.
 
-    Blocks of values come first, then a word for the job, if anything needs it, and for
-    each entry of an order.
+    In a row blocks of values come first, then a word for the job, if anything needs it.
+    Behind the rows whole tables come first, then a word for each entry of an order.
+
+    Parameters
+    ----------
+    whole
+        Tables that are read at other jobs than the row's.
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, whole: Iterable[str] = ()) -> None:
         self._shape = shape
-        self.blocks: dict[tuple[str, int | None], int] = {}
+        self.blocks: dict[tuple[str, int], int] = {}
         self.values = 0
+        self.whole = frozenset(whole)
+        self.common: dict[str, int] = {}
+        self.common_values = 0
         self.orders: dict[str, int] = {}
         self.order_words = 0
         self.holds_job = shape.uses_left or shape.text.uses_last
 
-    def of(self, table: str, axis: int | None) -> int:
-        """First value of the entries at the job on an axis, or of the whole table."""
+    def of(self, table: str, axis: int) -> int:
+        """First value of the entries at the job on an axis."""
         if (table, axis) not in self.blocks:
+            entries = without(self._shape.tables[table], axis)
+            if len(entries) > 1:
+                self.values = quads(self.values)
             self.blocks[table, axis] = self.values
-            lengths = self._shape.tables[table]
-            size = int(np.prod(lengths))
-            self.values += size if axis is None else size // lengths[axis]
+            self.values += int(np.prod(entries))
         return self.blocks[table, axis]
 
+    def in_common(self, table: str) -> int:
+        """First value of a whole table behind the rows."""
+        if table not in self.common:
+            self.common[table] = self.common_values
+            size = int(np.prod(self._shape.tables[table]))
+            self.common_values += quads(size)
+        return self.common[table]
+
     def order(self, name: str) -> int:
-        """First word of an order, behind the values and the job."""
+        """First word of an order, behind the common values."""
         if name not in self.orders:
             self.orders[name] = self.order_words
             self.order_words += int(np.prod(self._shape.tables[name]))
@@ -154,15 +177,24 @@ class CudaWriter(Writer):
         lengths: Sequence[int] = self.shape.tables[name]
         jobs = [self.is_job(one) for one in indices]
         axis = jobs.index(True) if any(jobs) else None
-        first = self.rows.of(name, axis)
-        if axis is not None:
-            indices, lengths = without(indices, axis), without(lengths, axis)
-        places = [
-            flat_index(lengths, [self._place(one, half) for one in indices])
-            for half in ("front_of", "back_of")[: self.shape.sides]
-        ]
-        read = "row_value" if self._is_known(indices) else "any_value"
-        values = [f"{read}(row, ({first} + {at}) * VALUE_WORDS)" for at in places]
+        others = indices if axis is None else without(indices, axis)
+        if axis is None or (name in self.rows.whole and not self._is_known(others)):
+            where, first = "common", self.rows.in_common(name)
+        else:
+            where, first = "row", self.rows.of(name, axis)
+            indices, lengths = others, without(lengths, axis)
+        known, along = self._is_known(indices), self._is_known(indices[-1:])
+        values = []
+        for half in ("front_of", "back_of")[: self.shape.sides]:
+            at = [self._place(one, half) for one in indices]
+            if known or not along:
+                read = "row_value" if known else "any_value"
+                place = f"{first} + {flat_index(lengths, at)}"
+                values.append(f"{read}({where}, ({place}) * VALUE_WORDS)")
+            else:
+                most = gcd(4, first, lengths[-1])
+                place = f"{first} + {flat_index(lengths, [*at[:-1], '0'])}"
+                values.append(f"value_along<{most}>({where}, {place}, {at[-1]})")
         if len(set(values)) == 1:
             return values[0]
         return f"value_of_sides(front_of({values[0]}), back_of({values[1]}))"
@@ -201,10 +233,6 @@ class CudaWriter(Writer):
             or not self.hoisting
         ):
             return None
-        if any(
-            isinstance(n, ast.Attribute) and _of_self(n, self) for n in ast.walk(node)
-        ):
-            return None  # tables lie in rows
         return of_node_alone(self, node) if self.kind(node) == VALUE else None
 
     def put(self, target: str, code: str) -> None:
@@ -282,7 +310,7 @@ class CudaWriter(Writer):
 
     def job_in(self, table: str, at: str) -> str:
         """Read an entry of an order."""
-        return f"(int)row[ORDERS + {self.rows.order(table)} + {at}]"
+        return f"(int)common[ORDERS + {self.rows.order(table)} + {at}]"
 
     def declared(self) -> list[str]:
         """Lines that declare the variables."""
@@ -369,11 +397,6 @@ class TightWriter(CudaWriter):
         return _TIGHT.format(body="\n".join([*self.declared(), *self.lines]), of=result)
 
 
-def _of_self(node: ast.Attribute, writer: Writer) -> bool:
-    is_self = isinstance(node.value, ast.Name) and node.value.id == "self"
-    return is_self and node.attr in writer.shape.tables
-
-
 @dataclass(frozen=True, slots=True)
 class Header:
     """A written header, and what the host packs for it.
@@ -387,7 +410,9 @@ class Header:
     blocks
         First value of tables in a row, by table and axis.
     row_values
-        Values of a row; the job and the orders come behind them, a word each.
+        Values of a row; the job comes behind them, a word.
+    common, common_values
+        First value of whole tables behind the rows; all values there.
     holds_job
         Whether the job does.
     holds_bound
@@ -404,8 +429,10 @@ class Header:
     text: str
     places: dict[str, int]
     values: int
-    blocks: dict[tuple[str, int | None], int]
+    blocks: dict[tuple[str, int], int]
     row_values: int
+    common: dict[str, int]
+    common_values: int
     holds_job: bool
     orders: dict[str, int]
     order_words: int
@@ -420,7 +447,61 @@ def header_of(shape: Shape) -> Header:
     for field in shape.fields:
         places[field.name] = values
         values += field.pairs
-    rows = RowPlan(shape)
+    read = RowPlan(shape)
+    _functions(shape, places, read)
+    rows = RowPlan(shape, read.common)
+    written, functions = _functions(shape, places, rows)
+    hoists = (
+        list(written["child_bound"].hoists.values()) if "child_bound" in written else []
+    )
+    reads = ("value(", "value_along<")
+    holds_bound = any(
+        one in line for line in written["node_bound"].lines for one in reads
+    )
+    tight = None
+    if "tight_bound" in shape.text.sources:
+        tight = TightWriter(shape, places, rows)
+    text = _HEADER.format(
+        what=_digest(),
+        two_sides=int(shape.sides == 2),
+        values=values,
+        holds_bound=int(holds_bound),
+        holds_left=int(shape.uses_left),
+        row_values=rows.values,
+        holds_job=int(rows.holds_job),
+        order_words=rows.order_words,
+        common=rows.common_values,
+        tight="" if tight is None else tight.function(),
+        functions="\n".join(functions),
+        once="\n".join(f"  Value {name}[{length}];" for name, _, _, length in hoists),
+        once_made="\n".join(_once(written["child_bound"], hoists)) if hoists else "",
+        kept="\n".join(_kept(hoists)),
+        out="\n".join(_out(shape, places, rows)),
+        merged="\n".join(_merged(shape, places)),
+        child=_CHILD_BY_TEXT if "child_bound" in written else _CHILD_BY_NODE,
+        absent=_ABSENT if "absent" in written else "",
+    )
+    return Header(
+        text=text,
+        places=places,
+        values=values,
+        blocks=rows.blocks,
+        row_values=rows.values,
+        common=rows.common,
+        common_values=rows.common_values,
+        holds_job=rows.holds_job,
+        orders=rows.orders,
+        order_words=rows.order_words,
+        holds_bound=holds_bound,
+        once=sum(length for *_, length in hoists),
+        tight=None if tight is None else tight.tables,
+    )
+
+
+def _functions(
+    shape: Shape, places: dict[str, int], rows: RowPlan
+) -> tuple[dict[str, CudaWriter], list[str]]:
+    """Write the text's functions; return their writers and all lines."""
     for field in shape.fields:
         if field.kind == "sum":
             rows.of(field.table, 0)
@@ -439,55 +520,18 @@ def header_of(shape: Shape) -> Header:
             writer.line(f"return {result};")
         kind = {"take": "void", "absent": "Both"}.get(name, "Value")
         node = "State &node" if name == "take" else "const State &node"
-        more = ", const Node &all" if name == "child_bound" else ""
-        job = ", int job" if "job" in FUNCTIONS[name] else ""
+        more = ", const u32 *common"
+        more += ", int job" * ("job" in FUNCTIONS[name])
+        more += ", const Node &all" * (name == "child_bound")
         functions += [
             f"__device__ __forceinline__ {kind} text_{name}(",
-            f"    {node}, const State &rest, const u32 *row{job}{more}) {{",
+            f"    {node}, const State &rest, const u32 *row{more}) {{",
             *writer.declared(),
             *writer.lines,
             "}",
             "",
         ]
-    hoists = (
-        list(written["child_bound"].hoists.values()) if "child_bound" in written else []
-    )
-    holds_bound = any("_value(row" in line for line in written["node_bound"].lines)
-    tight = None
-    if "tight_bound" in shape.text.sources:
-        tight = TightWriter(shape, places, rows)
-    text = _HEADER.format(
-        what=_digest(),
-        two_sides=int(shape.sides == 2),
-        values=values,
-        holds_bound=int(holds_bound),
-        holds_left=int(shape.uses_left),
-        row_values=rows.values,
-        holds_job=int(rows.holds_job),
-        order_words=rows.order_words,
-        tight="" if tight is None else tight.function(),
-        functions="\n".join(functions),
-        once="\n".join(f"  Value {name}[{length}];" for name, _, _, length in hoists),
-        once_made="\n".join(_once(written["child_bound"], hoists)) if hoists else "",
-        kept="\n".join(_kept(hoists)),
-        out="\n".join(_out(shape, places, rows)),
-        merged="\n".join(_merged(shape, places)),
-        child=_CHILD_BY_TEXT if "child_bound" in written else _CHILD_BY_NODE,
-        absent=_ABSENT if "absent" in written else "",
-    )
-    return Header(
-        text=text,
-        places=places,
-        values=values,
-        blocks=rows.blocks,
-        row_values=rows.values,
-        holds_job=rows.holds_job,
-        orders=rows.orders,
-        order_words=rows.order_words,
-        holds_bound=holds_bound,
-        once=sum(length for *_, length in hoists),
-        tight=None if tight is None else tight.tables,
-    )
+    return written, functions
 
 
 def _once(writer: CudaWriter, hoists: list[Any]) -> list[str]:
@@ -553,16 +597,17 @@ def _digest() -> str:
 
 
 _CHILD_BY_TEXT = """\
-  const Value found = text_child_bound(all.state, all.state, row, job, all);\
+  const Value found = text_child_bound(
+      all.state, all.state, row, common, job, all);\
 """
 _CHILD_BY_NODE = """\
   State child = all.state;
   take_out(child, row, job);
-  text_take(child, all.state, row, job);
-  const Value found = text_node_bound(child, all.state, row);\
+  text_take(child, all.state, row, common, job);
+  const Value found = text_node_bound(child, all.state, row, common);\
 """
 _ABSENT = """\
-  if (text_absent(all.state, all.state, row, job)) return PAIR_TOP;\
+  if (text_absent(all.state, all.state, row, common, job)) return PAIR_TOP;\
 """
 
 _HEADER = """\
@@ -579,9 +624,10 @@ constexpr int BOUND = LEFT + {holds_left} * LEFT_WORDS;
 constexpr int STATE_WORDS = BOUND + {holds_bound};
 constexpr int ALIGNED_WORDS = STATE_WORDS / 4 * 4;
 constexpr int JOB = {row_values} * VALUE_WORDS;
-constexpr int ORDERS = JOB + {holds_job};
-constexpr int ROW_WORDS = ORDERS + {order_words};
+constexpr int ROW_WORDS = JOB + {holds_job};
 constexpr int ROW = ROW_WORDS > 4 ? (ROW_WORDS + 3) / 4 * 4 : 4;
+constexpr int ORDERS = {common} * VALUE_WORDS;
+constexpr int COMMON = ORDERS + ({order_words} + 3) / 4 * 4;
 
 struct State {{
   u32 word[STATE_WORDS];
@@ -653,7 +699,7 @@ __device__ __forceinline__ u32 state_word(const State &state, int word) {{
   return state.word[word];
 }}
 
-__device__ __forceinline__ Node node_of(const State &state) {{
+__device__ __forceinline__ Node node_of(const State &state, const u32 *common) {{
   Node all;
   all.state = state;
 {once_made}
@@ -668,12 +714,13 @@ __device__ __forceinline__ int node_bound(const Node &all) {{
 #if {holds_bound}
   return (int)all.state.word[BOUND];
 #else
-  return first_of(text_node_bound(all.state, all.state, nullptr));
+  return first_of(text_node_bound(all.state, all.state, nullptr, nullptr));
 #endif
 }}
 
 template <int WORDS = 4, int TWOS = 0>
-__device__ __forceinline__ Pair child_bounds(const Node &all, const u32 *row) {{
+__device__ __forceinline__ Pair child_bounds(
+    const Node &all, const u32 *row, const u32 *common) {{
   const int job = {holds_job} ? (int)row[JOB] : 0;
 {absent}
 {child}
@@ -681,20 +728,23 @@ __device__ __forceinline__ Pair child_bounds(const Node &all, const u32 *row) {{
 }}
 
 template <int WORDS = 4, int TWOS = 0>
-__device__ __forceinline__ int leaf_value(const Node &all, const u32 *row) {{
-  return front_of(child_bounds<WORDS, TWOS>(all, row));
+__device__ __forceinline__ int leaf_value(
+    const Node &all, const u32 *row, const u32 *common) {{
+  return front_of(child_bounds<WORDS, TWOS>(all, row, common));
 }}
 
 // Where the bound of the child is known, `BOUNDED` says that it is put there.
 template <int WORDS = 4, bool BOUNDED = false>
-__device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {{
+__device__ __forceinline__ void extend(
+    State &state, const u32 *row, bool back, const u32 *common) {{
   const int job = {holds_job} ? (int)row[JOB] : 0;
   State child = state;
   take_out(child, row, job);
-  text_take(child, state, row, job);
+  text_take(child, state, row, common, job);
 {merged}
 #if {holds_bound}
-  if (!BOUNDED) child.word[BOUND] = (u32)first_of(text_node_bound(child, child, row));
+  if (!BOUNDED)
+    child.word[BOUND] = (u32)first_of(text_node_bound(child, child, row, common));
 #endif
   state = child;
 }}
@@ -780,6 +830,7 @@ class TextModel(CudaModel):
             n_jobs=shape.n_jobs,
             wide=wide,
             row_words=_row_words(shape, header, wide=wide),
+            common_words=header.common_values * words + quads(header.order_words),
             state_words=header.values * words + left + header.holds_bound,
             tightening_bytes=tightening_bytes,
             warps_wanted=16 if in_hand <= 30 else 12 if in_hand <= 60 else 8,
@@ -798,23 +849,24 @@ class TextModel(CudaModel):
         rows = np.zeros((self.n_jobs, self.row_words), np.uint32)
         for (name, axis), value in header.blocks.items():
             packed = _packed(sides[0][name], sides[-1][name], shape, wide=wide)
-            if axis is None:
-                block = np.broadcast_to(packed.reshape(-1), (self.n_jobs, packed.size))
-            else:
-                block = np.moveaxis(packed, axis, 0)[: self.n_jobs]
-                block = block.reshape(self.n_jobs, -1)
+            block = np.moveaxis(packed, axis, 0)[: self.n_jobs]
+            block = block.reshape(self.n_jobs, -1)
             rows[:, value * words : value * words + block.shape[1]] = block
         at = header.row_values * words
         if header.holds_job:
             rows[:, at] = np.arange(self.n_jobs)
+        common = np.zeros(self.common_words, np.uint32)
+        for name, value in header.common.items():
+            packed = _packed(sides[0][name], sides[-1][name], shape, wide=wide)
+            common[value * words :][: packed.size] = packed.reshape(-1)
         for name, place in header.orders.items():
-            first = at + header.holds_job + place
-            rows[:, first : first + sides[0][name].size] = sides[0][name].reshape(-1)
-        packed = rows.reshape(-1)
+            table = sides[0][name].reshape(-1)
+            common[header.common_values * words + place :][: table.size] = table
+        behind = np.zeros(0, np.int32)
         if header.tight is not None:
             tight = [sides[0][name].reshape(-1) for name in header.tight]
             behind = np.concatenate([problem.tightened, *tight]).astype(np.int32)
-            packed = np.concatenate([packed, behind.view(np.uint32)])
+        packed = np.concatenate([rows.reshape(-1), common, behind.view(np.uint32)])
         return packed, self._root(problem, header, words)
 
     def _root(self, problem: Model, header: Header, words: int) -> NDArray[np.uint32]:
@@ -866,7 +918,7 @@ def _value_words(shape: Shape, *, wide: bool) -> int:
 
 def _row_words(shape: Shape, header: Header, *, wide: bool) -> int:
     words = header.row_values * _value_words(shape, wide=wide)
-    words += header.holds_job + header.order_words
+    words += header.holds_job
     return max(4, -(-words // 4) * 4)
 
 

@@ -44,6 +44,7 @@ constexpr int NEWS_EVERY = 4;  // batches
 // in a row are in banks of their own.
 constexpr int ROW_LOAD = OWN_JOBS ? 2 : 4;
 constexpr int STRIDE = SHARED_ROWS && OWN_JOBS ? ((ROW + 1) / 2 | 1) * 2 : ROW;
+constexpr int COMMON_AT = (N * STRIDE + 3) / 4 * 4;  // behind the rows
 static_assert(!OWN_JOBS || N_MASK <= 2, "a lane holds its set of jobs in two words");
 constexpr int TWOS = 9, SIDE_TWOS = 4;  // see bounds_along
 constexpr int MOST_LISTED = 32;  // jobs of a node, at a time
@@ -247,14 +248,14 @@ __device__ __forceinline__ void count_again(
   for (; nodes; nodes &= nodes - 1) {
     const int slot = __ffs(nodes) - 1;
     const u32 least = __shfl_sync(ALL_LANES, selector.least, slot);
-    Node node = node_of(state_of_record(page, slot));
+    Node node = node_of(state_of_record(page, slot), rows + COMMON_AT);
     hold(node);
     int sum = 0, preference = 0;
 #pragma unroll 1
     for (int w = 0; w < N_MASK; ++w) {
       const u32 mine = *word_at(page, slot, MASK_AT + w) >> lane & 1;
       const u32 *const row = rows + min(w * LANES + lane, N - 1) * STRIDE;
-      const u32 bound = child_bounds<ROW_LOAD, TWOS>(node, row).both;
+      const u32 bound = child_bounds<ROW_LOAD, TWOS>(node, row, rows + COMMON_AT).both;
       sum = __dp2a_lo((int)bound, mine ? 0x01ff : 0, sum);
       const u32 above = __vminu2(bound - least, 0x00010001u);
       preference = __dp2a_lo((int)above, mine ? 0xff01 : 0, preference);
@@ -408,13 +409,14 @@ __device__ __forceinline__ int bound_wanted(
     if (!team.works()) n = 0;
     __syncwarp();
     if (first) {
-      node = node_of(state);
+      node = node_of(state, rows + COMMON_AT);
       hold(node);
     }
     for (int i = team.part; __any_sync(ALL_LANES, i < n); i += team.parts) {
       ++n_rows;
       const int job = i < n ? own.list[i][team.slot] : 0;
-      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(
+          node, rows + job * STRIDE, rows + COMMON_AT);
       if (i >= n) bound = PAIR_TOP;
       selector.add(bound, 0);
       const u32 open = pair_reaches(bound, limit) ^ 0x00010001u;
@@ -456,7 +458,8 @@ __device__ __forceinline__ int bound_union(
     while (jobs) {
       const int bit = 31 - __clz(jobs);
       jobs ^= 1u << bit;
-      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + (w * 32 + bit) * STRIDE);
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(
+          node, rows + (w * 32 + bit) * STRIDE, rows + COMMON_AT);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
 #if EQUAL_JOBS
@@ -478,8 +481,8 @@ __device__ __forceinline__ void bound_at_once(
     const Arena &arena, u32 *page, int slot, int ub, Explorer &own, int lane) {
   const u32 *const record = record_at(page, slot);
   bound_children(
-      arena.rows + N * ROW, [=](int w) { return record[word_offset(w)]; }, own.columns,
-      ub, lane);
+      arena.rows + N * ROW + COMMON, [=](int w) { return record[word_offset(w)]; },
+      own.columns, ub, lane);
   u32 job_before = 0;
 #pragma unroll 1
   for (int w = 0; w < N_MASK; ++w) {
@@ -534,7 +537,8 @@ __device__ __forceinline__ void bound_own(
         first = 0;
       }
       own.jobs[from + i - 1][lane] = (u8)job;
-      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(
+          node, rows + job * STRIDE, rows + COMMON_AT);
       selector.add(bound, branching_ub);
       if (is_second(arena, page, slot, job)) bound = PAIR_TOP;
       cut = 2 * cut + pair_reaches(bound, limit);
@@ -571,7 +575,7 @@ __device__ __forceinline__ void cut_children(
     const u32 entry = filter.list[place < n_now ? place : 0];
     const int parent = (int)(entry & 31), job = (int)(entry >> 16);
     State state = state_of_record(page, parent);
-    extend<ROW_LOAD>(state, rows + job * STRIDE, directions >> parent & 1);
+    extend<ROW_LOAD>(state, rows + job * STRIDE, directions >> parent & 1, rows + COMMON_AT);
     children.put(i, state, [=](int w) {
       const u32 word = *word_at(page, parent, MASK_AT + w);
       return w == job >> 5 ? word & ~(1u << (job & 31)) : word;
@@ -579,7 +583,7 @@ __device__ __forceinline__ void cut_children(
     if (place >= n_now) idle |= 1u << i;
   }
   __syncwarp();
-  const u32 cut = children.reaching(arena.rows + N * ROW, ub, idle);
+  const u32 cut = children.reaching(arena.rows + N * ROW + COMMON, ub, idle);
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) {
     if (!(cut >> i & 1)) continue;
@@ -634,7 +638,7 @@ constexpr size_t SIDES_BYTES = 4 * N_PAIRS * PAIR_ROW + 2 * N_CRITICAL * sizeof(
 constexpr size_t SIDES_BYTES = 0;
 #endif
 static_assert(
-    (sizeof(Arena) + 15) / 16 * 16 + SHARED_ROWS * ((N * STRIDE + 3) / 4 * 16) +
+    (sizeof(Arena) + 15) / 16 * 16 + SHARED_ROWS * 4 * (COMMON_AT + COMMON) +
             SIDES_BYTES + WARPS * WARP_BYTES ==
         SHARED_BYTES,
     "shared memory is not what dpbb.engines.gpu.explode and the model say");
@@ -651,8 +655,11 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #if SHARED_ROWS
   for (int i = threadIdx.x; i < N * ROW; i += blockDim.x)
     tables[i / ROW * STRIDE + i % ROW] = arena.rows[i];
+  if constexpr (COMMON > 0)
+    for (int i = threadIdx.x; i < COMMON; i += blockDim.x)
+      tables[COMMON_AT + i] = arena.rows[N * ROW + i];
   const u32 *const rows = tables;
-  u32 *below_rows = tables + (N * STRIDE + 3) / 4 * 4;
+  u32 *below_rows = tables + COMMON_AT + COMMON;
 #if ONE_SIDE
   u32 *const pair_rows = below_rows;
   for (int i = threadIdx.x; i < N_PAIRS * PAIR_ROW; i += blockDim.x)
@@ -789,7 +796,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       for (int i = 0; i < 4; ++i) sets[4 * q + i] = quad.word[i];
     }
 #endif
-    Node node = node_of(state_of_record(page, slot));
+    Node node = node_of(state_of_record(page, slot), rows + COMMON_AT);
     // the tree's root is decomposed whatever its bound (law 4)
     const int bound = node_bound(node);
     const bool alive = lane < records && (depth == 0 || bound < ub);
@@ -872,8 +879,8 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
           const u32 job = *word_at(page, slot, MASK_AT + w);
           if (job)
             value = leaf_value<ROW_LOAD, TWOS>(
-                node_of(state_of_record(page, slot)),
-                rows + (w * 32 + __ffs(job) - 1) * STRIDE);
+                node_of(state_of_record(page, slot), rows + COMMON_AT),
+                rows + (w * 32 + __ffs(job) - 1) * STRIDE, rows + COMMON_AT);
         }
         const bool good = alive && value < ub;
         if (arena.all_optima)
@@ -909,7 +916,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 
     const int depth_below = depth + 1;
 #if TIGHTENS
-    if (total && tightens_at(arena.rows + N * ROW, depth_below)) {
+    if (total && tightens_at(arena.rows + N * ROW + COMMON, depth_below)) {
       survivors = tighten_children(
           filter, own, arena, rows, page, directions, ub, total, behind, survivors,
           lane);
@@ -986,10 +993,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
                                : load_quad(of_parent + (ALIGNED_WORDS + 4 * q) * LANES);
       };
 #if COLUMNS
-      extend<ROW_LOAD, true>(state, rows + job * STRIDE, child_back);
+      extend<ROW_LOAD, true>(state, rows + job * STRIDE, child_back, rows + COMMON_AT);
       state.word[BOUND] = own.columns[job][parent];
 #else
-      extend<ROW_LOAD>(state, rows + job * STRIDE, child_back);
+      extend<ROW_LOAD>(state, rows + job * STRIDE, child_back, rows + COMMON_AT);
 #endif
       int digit = OWN_JOBS ? bit : 0;
       const int job_word = N_MASK == 1 ? 0 : job >> 5;

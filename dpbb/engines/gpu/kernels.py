@@ -23,7 +23,7 @@ RESERVED_BYTES = 1024
 ROW_THREADS = 256
 """Threads of a block of a kernel that has a thread for each row."""
 
-SHARED_ROWS_LIMIT = 32 * 1024
+SHARED_ROWS_LIMIT = 64 * 1024
 """Bytes up to which the job table is copied to shared memory, once a block."""
 OWN_JOBS_LIMIT = 64
 """Jobs up to which a lane goes through its own ones; with more there are so many that
@@ -100,12 +100,12 @@ class KernelShape:
             and self.rule is BranchingRule.MINMIN
             and not self.equal_jobs
             and self.n_jobs in ONE_SIDE_JOBS
-            and 2 * self._table_bytes <= SHARED_ROWS_LIMIT  # and one of pairs
+            and 4 * self._table_bytes <= SHARED_ROWS_LIMIT  # there is one of pairs, too
         )
 
     @property
     def _table_bytes(self) -> int:
-        return 4 * self.n_jobs * self.model.row_words
+        return 4 * (self.n_jobs * self.model.row_words + self.model.common_words)
 
     @property
     def shared_rows(self) -> bool:
@@ -117,7 +117,7 @@ class KernelShape:
         stride = self.model.row_words
         if self.own_jobs:  # an odd number of two words, see explore.cu
             stride = (-(-stride // 2) | 1) * 2
-        table = 16 * -(-self.n_jobs * stride // 4)
+        table = 16 * -(-self.n_jobs * stride // 4) + 4 * self.model.common_words
         return self.shared_rows * table + self.warps * per_warp
 
     @property

@@ -54,7 +54,7 @@ struct Diver {
 };
 
 static_assert(
-    SHARED_ROWS * N * ROW * 4 + WARPS * sizeof(Diver) <= SHARED_BYTES,
+    SHARED_ROWS * 4 * (N * ROW + COMMON) + WARPS * sizeof(Diver) <= SHARED_BYTES,
     "shared memory is not what dpbb.engines.gpu.steal and the model say");
 
 // A set over jobs, ranks or levels is spread over the warp: lane w holds word w.
@@ -184,8 +184,8 @@ __device__ __noinline__ void report_leaf(
 __device__ __forceinline__ bool child_is_cut(
     const Arena &arena, const Diver &own, State state, const u32 *rows, int job,
     bool back, int ub) {
-  extend(state, rows + job * ROW, back);
-  return tight_reaches(arena.rows + N * ROW, state, ub, [&](int w) {
+  extend(state, rows + job * ROW, back, rows + N * ROW);
+  return tight_reaches(arena.rows + N * ROW + COMMON, state, ub, [&](int w) {
     return own.mask[w] & ~(w == job >> 5 ? 1u << (job & 31) : 0u);
   });
 }
@@ -200,9 +200,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   const int lane = threadIdx.x % LANES;
   const u32 me = blockIdx.x * WARPS + threadIdx.x / LANES;
 #if SHARED_ROWS
-  for (int i = threadIdx.x; i < N * ROW; i += blockDim.x) shared[i] = arena.rows[i];
+  for (int i = threadIdx.x; i < N * ROW + COMMON; i += blockDim.x)
+    shared[i] = arena.rows[i];
   const u32 *const rows = shared;
-  Diver &own = reinterpret_cast<Diver *>(shared + N * ROW)[threadIdx.x / LANES];
+  Diver &own = reinterpret_cast<Diver *>(shared + N * ROW + COMMON)[threadIdx.x / LANES];
 #else
   const u32 *const rows = arena.rows;
   Diver &own = reinterpret_cast<Diver *>(shared)[threadIdx.x / LANES];
@@ -268,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       mask &= ~own_bit(job, lane);
       const bool back =
           __shfl_sync(ALL_LANES, directions, level >> 5) >> (level & 31) & 1;
-      extend(state, rows + job * ROW, back);
+      extend(state, rows + job * ROW, back, rows + N * ROW);
       depth = level + 1;
     } else {
       u32 slot = 0, page_id = NONE;
@@ -302,14 +303,15 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     in_hand = -1;
 
     // ---- decompose it -----------------------------------------------------------------
-    const Node node = node_of(state);
+    const Node node = node_of(state, rows + N * ROW);
     // the tree's root is decomposed whatever its bound (law 4)
     if (depth && node_bound(node) >= ub) {
       if (lane == 0) ++own.closed[depth];
       continue;
     }
     if (depth == N - 1) {
-      const int value = leaf_value(node, rows + lowest_in(mask) * ROW);
+      const int value = leaf_value(
+          node, rows + lowest_in(mask) * ROW, rows + N * ROW);
       ++leaves;
       if (lane == 0) ++own.closed[depth];
       if (value < ub)
@@ -330,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       const int rank = round * LANES + lane;
       const bool real = rank < children;
       const int job = own.job_of_rank[real ? rank : 0];
-      const Pair bound = child_bounds(node, rows + job * ROW);
+      const Pair bound = child_bounds(node, rows + job * ROW, rows + N * ROW);
       bounds[round] = real ? bound : PAIR_TOP;
       selector.add(bounds[round], branching_ub);
       ++rounds;
@@ -354,7 +356,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #if TIGHTENS
       const u32 below = __ballot_sync(
           ALL_LANES, bound < ub && !copy &&
-                         !(tightens_at(arena.rows + N * ROW, depth + 1) &&
+                         !(tightens_at(arena.rows + N * ROW + COMMON, depth + 1) &&
                            child_is_cut(arena, own, state, rows, own.job_of_rank[rank],
                                         back, ub)));
 #else
@@ -602,7 +604,7 @@ extern "C" __global__ void survey_intervals(
   int least = 0x7fffffff, open = 0;
   for (int level; (level = lowest_in(levels)) >= 0; levels &= ~own_bit(level, lane)) {
     u32 *const from = level_at(all, me, level);
-    const Node node = node_of(state_of_level(from));
+    const Node node = node_of(state_of_level(from), arena.rows + N * ROW);
     list_jobs(job_of_rank, word_or_0(from + MASK_AT, lane), lane);
     const bool back = __shfl_sync(ALL_LANES, directions, level >> 5) >> (level & 31) & 1;
     const u32 word = word_or_0(from + OPEN_AT, lane);
@@ -611,7 +613,8 @@ extern "C" __global__ void survey_intervals(
       open += __popc(ranks);
       if (ranks >> lane & 1) {
         const int job = job_of_rank[round * LANES + lane];
-        const Pair bound = child_bounds(node, arena.rows + job * ROW);
+        const Pair bound = child_bounds(
+            node, arena.rows + job * ROW, arena.rows + N * ROW);
         least = min(least, back ? back_of(bound) : front_of(bound));
       }
     }

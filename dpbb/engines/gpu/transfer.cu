@@ -23,7 +23,9 @@ extern "C" __global__ void settle(const Arena *arena_at) {
 // The node of a lane's record; lanes beyond the last record take the first.
 __device__ __forceinline__ Node node_of_record(
     const Arena &arena, u32 page, int records, int lane) {
-  return node_of(state_of_record(page_at(arena, page), lane < records ? lane : 0));
+  return node_of(
+      state_of_record(page_at(arena, page), lane < records ? lane : 0),
+      arena.rows + N * ROW);
 }
 
 // Free the pages of the pool on which no node is below the upper bound any more; the
@@ -113,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
     State state = state_of_record(arena.root, 0);
     int visited = depth;  // ancestors visited before the path was pruned
     for (int level = 0; level < depth; ++level) {
-      const Node node = node_of(state);
+      const Node node = node_of(state, arena.rows + N * ROW);
       const int digit = path[level];
       zeros = digit ? 0 : zeros + 1;
       int job = 0, seen = 0, before = -1;
@@ -124,7 +126,8 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
         u32 mine = *word_at(page, lane, MASK_AT + w);
         for (; mine; mine &= mine - 1) {
           const int j = w * 32 + __ffs(mine) - 1;
-          const Pair bound = child_bounds(node, arena.rows + j * ROW);
+          const Pair bound = child_bounds(
+              node, arena.rows + j * ROW, arena.rows + N * ROW);
           selector.add(bound, branching_ub);
           if (seen++ == digit) {
             job = j;
@@ -137,11 +140,11 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
       const bool back = selector.back(level);
       if (visited == depth && (copy || (back ? back_of(taken) : front_of(taken)) >= ub))
         visited = level;
-      extend(state, arena.rows + job * ROW, back);
+      extend(state, arena.rows + job * ROW, back, arena.rows + N * ROW);
       *word_at(page, lane, MASK_AT + (job >> 5)) &= ~(1u << (job & 31));
 #if TIGHTENS
-      if (visited == depth && tightens_at(arena.rows + N * ROW, level + 1) &&
-          tight_reaches(arena.rows + N * ROW, state, ub, [=](int w) {
+      if (visited == depth && tightens_at(arena.rows + N * ROW + COMMON, level + 1) &&
+          tight_reaches(arena.rows + N * ROW + COMMON, state, ub, [=](int w) {
             return *word_at(page, lane, MASK_AT + w);
           }))
         visited = level;

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from dpbb.flowshop.heuristics.beam import NO_KEY, Levels, widen
 from dpbb.flowshop.heuristics.beam import load_polish as load
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.models.lb1_cuda import Lb1, quads
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import Search
-from dpbb.kernels.cuda_model import words_per_pair
+from dpbb.kernels.cuda_model import quads, words_per_pair
 from dpbb.kernels.nvrtc import load_module, require_gpu
 from dpbb.problem import Incumbent
 

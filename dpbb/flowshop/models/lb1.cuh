@@ -18,7 +18,7 @@
 
 constexpr int M = N_MACHINES;
 constexpr int HALF = (M + 1) / 2;  // remain is held for these k alone; the rest mirror
-constexpr int ROW = (M * WORDS_PER_PAIR + 3) / 4 * 4;
+constexpr int ROW = (M * WORDS_PER_PAIR + 3) / 4 * 4, COMMON = 0;
 constexpr int ALIGNED_WORDS = ROW;
 constexpr int STATE_WORDS = ALIGNED_WORDS + HALF * WORDS_PER_PAIR;
 
@@ -82,7 +82,7 @@ __device__ __forceinline__ u32 state_word(const State &state, int word) {
   return k < M ? pair_word(state.x[k], part) : 0u;
 }
 
-__device__ __forceinline__ Node node_of(const State &state) {
+__device__ __forceinline__ Node node_of(const State &state, const u32 * = nullptr) {
   Node node;
 #pragma unroll
   for (int k = 0; k < M; ++k) node.x[k] = state.x[k];
@@ -132,7 +132,8 @@ __device__ __forceinline__ Pair bounds_along(
 }
 
 template <int WORDS = 4, int TWOS = 0>
-__device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
+__device__ __forceinline__ Pair child_bounds(
+    const Node &node, const u32 *row, const u32 * = nullptr) {
   RowReader<WORDS> times(row);
   return bounds_along<TWOS>(node.x, node.y, [&](int k) { return times.next(k); });
 }
@@ -202,12 +203,14 @@ __device__ __forceinline__ Pair side_bounds(const Side &side, const u32 *row) {
 
 // The bound of the one child is the makespan.
 template <int WORDS = 4, int TWOS = 0>
-__device__ __forceinline__ int leaf_value(const Node &node, const u32 *row) {
+__device__ __forceinline__ int leaf_value(
+    const Node &node, const u32 *row, const u32 * = nullptr) {
   return front_of(child_bounds<WORDS, TWOS>(node, row));
 }
 
 template <int WORDS = 4>
-__device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {
+__device__ __forceinline__ void extend(
+    State &state, const u32 *row, bool back, const u32 * = nullptr) {
   Pair e = state.x[0];
   RowReader<WORDS> times(row);
 #pragma unroll

@@ -17,6 +17,7 @@ from dpbb.kernels.cuda_model import (
     WIDE_LIMIT,
     CudaModel,
     pack_pairs,
+    quads,
     words_per_pair,
 )
 
@@ -173,11 +174,6 @@ def too_large(problem: FlowShopProblem, ub: int = 0) -> str | None:
         f"engine gpu takes values below {WIDE_LIMIT}, they may reach {largest}; scale "
         "the processing times"
     )
-
-
-def quads(words: int) -> int:
-    """Return the words, or the next multiple of four above them."""
-    return -(-words // 4) * 4
 
 
 def tightening_tables(times: NDArray[np.int64], cascade: Cascade) -> NDArray[np.uint32]:

@@ -122,6 +122,24 @@ __device__ __forceinline__ Value row_value(const u32 *row, int word) {
   const u32 one = word % 2 ? two.y : two.x;
   return value_in(&one);
 }
+// Value `first + k`, of which the compiler counts k: so many values are loaded at a time.
+template <int ALONG>
+__device__ __forceinline__ Value value_along(const u32 *row, int first, int k) {
+  constexpr int WORDS = ALONG * VALUE_WORDS;
+  const u32 *words = row + first * VALUE_WORDS;
+  const int word = k * VALUE_WORDS;
+  if (WORDS % 4 == 0) {
+    const uint4 four = reinterpret_cast<const uint4 *>(words)[word / 4];
+    const u32 all[5] = {four.x, four.y, four.z, four.w, 0};
+    return value_in(all + word % 4);
+  }
+  if (WORDS % 2 == 0) {
+    const uint2 two = reinterpret_cast<const uint2 *>(words)[word / 2];
+    const u32 all[3] = {two.x, two.y, 0};
+    return value_in(all + word % 2);
+  }
+  return value_in(words + word);
+}
 // A value of which `word(i)` is word i.
 template <class WordAt>
 __device__ __forceinline__ Value value_from(WordAt word, int place) {
