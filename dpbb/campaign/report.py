@@ -12,7 +12,6 @@ from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.plotting import style
-from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,11 +137,6 @@ def as_csv(records: Sequence[Record]) -> str:
     return text.getvalue()
 
 
-def as_json(records: Sequence[Record]) -> str:
-    """Return all instances as a list of objects."""
-    return json_text([row_of(record) for record in records], indent=1) + "\n"
-
-
 def as_markdown(records: Sequence[Record]) -> str:
     """Return tables of classes, news, instances, and of what is left."""
     rows = [row_of(one) for one in records if one.attempts]
@@ -200,11 +194,10 @@ def as_news(records: Sequence[Record]) -> str:
 
 FORMS: dict[str, Callable[[Sequence[Record]], str]] = {
     ".csv": as_csv,
-    ".json": as_json,
     ".md": as_markdown,
     ".tex": as_latex,
 }
-"""Forms of a report by the suffix of its file."""
+"""Forms of a report by the suffix of its file; for ``.json`` see ``table``."""
 
 
 def draw(records: Sequence[Record]) -> Figure:

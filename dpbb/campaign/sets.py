@@ -141,11 +141,13 @@ def named(name: str) -> str:
 def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
     """Return the schedules of a table by the names of their instances; see ``named``.
 
-    ``path``: a CSV table, of commas or semicolons. The source of a line is its column
-    ``ub_source``, where there is one, and the table's name.
+    ``path``: a CSV table, of commas or semicolons, or the JSON of ``table``. The source
+    of a line is its column ``ub_source``, where there is one, and the table's name.
 
     OptionError: it cannot be read, or a line has no permutation; says which.
     """
+    if Path(path).suffix == ".json":
+        return _schedules_of_table(Path(path))
     try:
         text = read_file(Path(path)).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -169,4 +171,18 @@ def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
         source = ", ".join(filter(None, (row.get("ub_source"), Path(path).name)))
         order = check_permutation(jobs, where)
         found[named(row["name"] or "")] = KnownSchedule(order, source)
+    return found
+
+
+def _schedules_of_table(path: Path) -> dict[str, KnownSchedule]:
+    from dpbb.campaign.table import read_table
+
+    found = {}
+    for row in read_table(path):
+        best = next((figure for figure in row.ub_data if figure.schedule), None)
+        if best is not None:
+            jobs = [job - 1 for job in best.schedule]
+            order = check_permutation(jobs, f"{path}, {row.instance}")
+            source = best.source or best.solver
+            found[row.instance] = KnownSchedule(order, f"{source}, {path.name}")
     return found

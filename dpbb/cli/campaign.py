@@ -45,8 +45,9 @@ command goes on after whatever ended it; with a larger --time-limit, unfinished 
 on from their checkpoints. Cheap ones come first, by an estimate of one second each.
 
 dpbb campaign report FOLDER... shows what came out; --write FILE (more than once) writes
-it: .csv and .json (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many
-were proved within which time).
+it: .csv (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many were
+proved within which time), .json (a table of bounds, as bks.json of ScheduleOpt). A
+TABLE.json in the place of a FOLDER is checked, and --write FILE.json adds to it.
 
 A record that does not hold (its permutation has another makespan, its certificate is
 missing) is named and not counted.
@@ -61,8 +62,8 @@ record does not hold."""
         "--budget X": "begin no instance after X seconds",
         "--side-by-side N=2": "small trees explored at a time (default: 2)",
         "--estimate-time X=1": "seconds of sampling for each instance (default: 1)",
-        "--schedules FILE": "CSV table of schedules to start from: columns name and "
-        "permutation (jobs from 0) or permutation_1based",
+        "--schedules FILE": "schedules to start from: a table of bounds, or CSV with "
+        "the columns name and permutation (jobs from 0) or permutation_1based",
         "--hint": "begin below the best known makespan + 1, as the literature does",
         "--no-certificates": "keep none",
     }
@@ -167,29 +168,43 @@ class Overview:
 
 
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
+    from dpbb.campaign import table
     from dpbb.campaign.checking import read_all
     from dpbb.campaign.report import FORMS, draw
 
+    tables = [path for path in paths if path.suffix == table.SUFFIX]
+    paths = [path for path in paths if path not in tables]
     folders = [path / part for path in paths for part in PARTS]
     for number, name in enumerate(files):
-        known_suffix(name, "--write", (*FORMS, *PICTURES))
+        known_suffix(name, "--write", (*FORMS, table.SUFFIX, *PICTURES))
         check_writable(name, "--write", *folders, *files[:number])
     records, doubts = read_all(paths, data)
+    rows = {path: table.read_table(path) for path in tables}
+    for path, found in rows.items():
+        doubts += table.checked(found, path, data)
     for doubt in doubts:
         print(doubt, file=sys.stderr)
     records.sort(key=lambda one: (one.n_jobs, one.n_machines, one.instance))
-    if not records:
+    if not records and not tables:
         raise OptionError(f"report: expected records in {paths[0]}, got none")
-    _show(records)
+    for path, found in rows.items():
+        print(f"{path}: {table.counted(found)}")
+    if records:
+        _show(records)
+    where = paths[0] if len(paths) == 1 else Path()
+    rows[where / table.SUFFIX] = [table.row_of(one) for one in records]
     refused = []
     for name in files:
-        form = FORMS.get(Path(name).suffix.lower())
+        suffix = Path(name).suffix.lower()
         try:
             with whole_file(name):
-                if form is None:
-                    draw(records).savefig(name, dpi=150)
+                if suffix == table.SUFFIX:
+                    text = table.as_text(table.joined(rows, Path(name)))
+                    Path(name).write_text(text, encoding="utf-8")
+                elif suffix in FORMS:
+                    Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
                 else:
-                    Path(name).write_text(form(records), encoding="utf-8")
+                    draw(records).savefig(name, dpi=150)
         except DpbbError as error:  # the others are written
             refused.append(error)
     if refused:

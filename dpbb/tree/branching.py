@@ -31,7 +31,7 @@ certificates hold the version of their own tree, ``TreeOptions.rule_version``.""
 MANY_JOBS = 200
 """From so many jobs on, of two sides the one with the larger sum of bounds is taken by
 default. There the least bounds of both sides are the parent's own for long, so minmin
-chooses among equals, and many a tree does not end. Figures: docs/closed.md."""
+chooses among equals, and many a tree does not end. Figures: docs/table.md."""
 
 
 def tree_of(

@@ -7,11 +7,11 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parents[1] / "dpbb"
 
 EXCEPTIONS = {
-    "test_closed.py": "of the folder results/",
     "test_docs.py": "of the pages in docs/",
     "test_hangs.py": "of tests/conftest.py",
     "test_layout.py": "of the tests themselves",
     "test_package.py": "of what `import dpbb` does",
+    "test_results.py": "of the folder results/",
     "engines/test_refusals.py": "of all engines",
     "flowshop/test_subclasses.py": "of subclasses, which are problems of their own",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",

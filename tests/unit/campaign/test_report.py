@@ -1,6 +1,5 @@
 import csv
 import io
-import json
 import re
 from dataclasses import replace
 
@@ -42,7 +41,7 @@ def test_forms_hold_every_instance():
     rows = list(csv.DictReader(io.StringIO(report.as_csv([A, B]))))
     assert [row["instance"] for row in rows] == ["ta021", "ta051"]
     assert rows[0]["gpu_hours"] == "0.5"
-    assert [row["nodes"] for row in json.loads(report.as_json([A, B]))] == [100, 0]
+    assert [row["nodes"] for row in rows] == ["100", "0"]
     markdown = re.sub(" +", " ", report.as_markdown([A, B]))
     assert "| all | 2 | 1 | 1 | 1 | 100 | 1.5 | 0.5 | 2 |" in markdown
     assert markdown.count("\n| ta021") == 1
