@@ -78,7 +78,7 @@ def main() -> int:
                 page.set_default_timeout(WAIT_MS)
                 page.goto(f"{address}?theme={theme}")
             while (now := run.snapshot()).explored < options.explored or (
-                not now.left_s and now.explored < LATE
+                not now.left and now.explored < LATE
             ):
                 time.sleep(0.2)
             time.sleep(2.5)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +78,14 @@ def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.int
     return np.array(check_permutation(permutation, n_jobs=problem.n_jobs), np.intp)
 
 
+def _steps_before(spec: RunSpec) -> list[Improvement]:
+    """Return what the caller's heuristics found, at negative seconds of the run."""
+    if spec.request is None:
+        return []
+    before_s, steps = spec.request.seconds, spec.request.known.trajectory
+    return [replace(step, seconds=step.seconds - before_s) for step in steps]
+
+
 class Incumbent:
     """Best permutation, UB, trajectory, and with ``all_optima`` its equals.
 
@@ -128,6 +137,9 @@ class Incumbent:
             if cutoff >= value:  # then the permutation alone makes the UB
                 incumbent.cutoff = trivial
             incumbent.improve(value, jobs, "start", 0.0)
+            steps = _steps_before(spec)
+            if steps and steps[-1].value == value:
+                incumbent.trajectory = steps
         elif incumbent.value is None or value < incumbent.value:
             incumbent.improve(value, jobs, "initial", saved.totals.seconds)
         return incumbent

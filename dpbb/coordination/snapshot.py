@@ -141,6 +141,22 @@ class EventRecord:
         return self.seconds if self.first_s is None else self.first_s
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a run has left: low, middle, high; the truth is between in 9 of 10 cases.
+
+    Parameters
+    ----------
+    nodes
+        Decomposed nodes and leaves.
+    seconds
+        At the rate of the run; None where nothing has been explored for a while.
+    """
+
+    nodes: tuple[float, float, float]
+    seconds: tuple[float, float, float] | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot(Totals):
     """A run at one moment; plain numbers and strings, safe to pickle and to show.
@@ -186,11 +202,8 @@ class Snapshot(Totals):
     engine_nodes
         Nodes of both kinds of each engine since the run was opened, or resumed for the
         last time, light reports included: (engine, nodes).
-    left_s, left_nodes
-        Between how many seconds, and nodes, are left, in 9 of 10 cases; None when
-        nobody has estimated, or nothing has been explored for a while.
-    estimate_s, estimate_nodes
-        The middle of these ranges.
+    left
+        What is left; None while there is no useful estimate.
     objective
         What the cost is called.
     waits_for
@@ -227,14 +240,11 @@ class Snapshot(Totals):
     error: str | None = None
     checkpoint: CheckpointSnapshot | None = None
     closed: tuple[int, ...] = ()
-    estimate_s: float | None = None
-    estimate_nodes: float | None = None
     seats_lost: int = 0
     engine_nodes: tuple[tuple[str, int], ...] = ()
     objective: str = "makespan"
     waits_for: str = ""
-    left_s: tuple[float, float] | None = None
-    left_nodes: tuple[float, float] | None = None
+    left: Left | None = None
     opened_at: float | None = None
     shares_with: tuple[str, ...] = ()
     submitter: str = ""

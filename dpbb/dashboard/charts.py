@@ -32,6 +32,7 @@ from dpbb.dashboard.look import (
 )
 from dpbb.dashboard.panels import plural
 from dpbb.problem import Problem, Scheduled, objective_of
+from dpbb.text.labels import names_of
 
 
 def empty(*columns: str) -> ColumnDataSource:
@@ -299,7 +300,7 @@ class Gantt:
         whole_axis(chart.xaxis)
         whole_axis(chart.yaxis)
         self._source = empty(
-            "left", "right", "machine", "job", "place", "color", "line"
+            "left", "right", "machine", "name", "job", "place", "color", "line"
         )
         bars = chart.hbar(
             y="machine", left="left", right="right", height=0.86, source=self._source,
@@ -307,7 +308,7 @@ class Gantt:
         )  # fmt: skip
         tips = [
             ("job", "@job, position @place"),
-            ("machine", "@machine"),
+            ("machine", "@name"),
             ("time", "@left to @right"),
         ]
         tell(chart, bars, tips)
@@ -365,13 +366,15 @@ class Gantt:
         # neighbors in the order must differ, so the colors go up and down in steps
         color = palette[place * 101 % len(palette)]
         line = self._look.card if start.size <= MAX_OUTLINED else None
+        names = names_of(problem)
         jobs, machines = np.divmod(np.arange(start.size), n_machines)
         self.root.title.text = f"{cost}: {size}"
         self._source.data = {
             "left": start.ravel(),
             "right": end.ravel(),
             "machine": machines,
-            "job": jobs,
+            "name": [names.machine(machine) for machine in machines],
+            "job": [names.job(job) for job in jobs],
             "place": place[jobs],
             "color": color[jobs].tolist(),
             "line": [line] * start.size,

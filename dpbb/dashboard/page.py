@@ -147,11 +147,10 @@ def show(
 
 
 def _title(now: Snapshot) -> str:
-    """Title of the window: the run, where it is, and what is left."""
+    """Title of the window: the run, and what is left or where it is."""
     left = left_text(now, brief=True)
-    return " · ".join(
-        [now.instance or str(now.run_id), left or state_word(now), "dpbb"]
-    )
+    where = f"{left} left" if left else state_word(now)
+    return " · ".join([now.instance or str(now.run_id), where, "dpbb"])
 
 
 def _missing(picker: Picker) -> str:

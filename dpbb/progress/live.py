@@ -13,14 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TextIO
 
-import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.coordination.span_map import N_CELLS, states_of
 from dpbb.progress.base import NO_RUN, STARTING, TOLD
 from dpbb.progress.rows import ProgressPrinter, format_event
 from dpbb.progress.words import (
@@ -28,8 +26,8 @@ from dpbb.progress.words import (
     details,
     facts,
     format_seconds,
-    format_share,
     goes_on,
+    outlook,
     state_word,
 )
 from dpbb.text.names import clean
@@ -47,9 +45,6 @@ N_EVENTS = 3
 
 SILENT_S = 15.0
 """Without a snapshot for so long, the view says so."""
-
-CELLS = (("█", "#", "green"), ("░", ".", "bright_black"), ("▒", "+", "yellow"))
-"""Of the search space, as ``span_map.STATES``: in Unicode, in ASCII, and the style."""
 
 
 class SteadyConsole(Console):
@@ -88,9 +83,9 @@ class View:
         elapsed = format_seconds(now.seconds + self.offset_s)
         words = [clean(now.instance) or "dpbb", state_word(now), elapsed]
         yield _head(words, width, plain=plain)
+        for name, text in outlook(now):
+            yield _line(name, Text(text))
         yield _grid(facts(now), width)
-        if now.run_id != NO_RUN:
-            yield _space(now, width, plain=plain)
         lines = [*details(now)]
         if self.dashboard:
             lines.insert(0, ("dashboard", self.dashboard))
@@ -212,22 +207,6 @@ def _line(name: str, value: Text) -> Text:
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(f" {name:<{NAME_WIDTH}} ", style="cyan")
     return line.append_text(value)
-
-
-def _space(snapshot: Snapshot, width: int, *, plain: bool) -> Text:
-    """Draw the permutations in the order of the tree: finished, explored, waiting.
-
-    A part is finished when no open work touches it: also late in a run one sees where
-    the last specks are.
-    """
-    share = f" {format_share(snapshot.explored)} of n!"  # not of the time
-    n_parts = max(1, width - NAME_WIDTH - 3 - len(share))
-    begins = np.arange(n_parts) * N_CELLS // n_parts
-    strip = Text()
-    for state in np.maximum.reduceat(states_of(snapshot.spans), begins).tolist():
-        unicode, ascii_, style = CELLS[state]
-        strip.append(ascii_ if plain else unicode, style=style)
-    return _line("explored", strip.append(share))
 
 
 def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:

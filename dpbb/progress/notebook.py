@@ -13,7 +13,7 @@ from dpbb.progress.words import (
     details,
     facts,
     format_seconds,
-    format_share,
+    outlook,
     state_kind,
     state_word,
 )
@@ -106,7 +106,7 @@ def _events_of_the_shell() -> Any:  # IPython's
 def snapshot_html(
     snapshot: Snapshot, *, dashboard: str | None = None, offset_s: float = 0.0
 ) -> str:
-    """Return the state of a run, as a box of facts and the map of its search space.
+    """Return the state of a run, as a box of facts.
 
     Parameters
     ----------
@@ -118,17 +118,15 @@ def snapshot_html(
     rows: list[tuple[str, object]] = [*_rows(snapshot)]
     if dashboard:
         rows.append(("dashboard", markup.link(dashboard)))
-    parts = [markup.table(rows)]
     label = _title(snapshot, offset_s)
     if snapshot.run_id != NO_RUN:
-        share = f"{format_share(snapshot.explored)} of n! explored"
-        names = [("finished", share), ("leased", "in work"), ("waiting", "waiting")]
-        parts += [markup.strip(snapshot.spans), markup.legend(names)]
         label = f"run {snapshot.run_id}, {label}"
     color = markup.GOOD if state_kind(snapshot) == "proved" else markup.GOING
     if snapshot.error is not None or snapshot.state is RunState.FAILED:
         color = markup.BAD
-    return markup.card(snapshot.instance or "dpbb", label, parts, color=color)
+    return markup.card(
+        snapshot.instance or "dpbb", label, [markup.table(rows)], color=color
+    )
 
 
 def _title(snapshot: Snapshot, offset_s: float) -> str:
@@ -138,4 +136,4 @@ def _title(snapshot: Snapshot, offset_s: float) -> str:
 
 
 def _rows(snapshot: Snapshot) -> list[tuple[str, str]]:
-    return [*facts(snapshot), *details(snapshot)]
+    return [*outlook(snapshot), *facts(snapshot), *details(snapshot)]

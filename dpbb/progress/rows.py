@@ -6,7 +6,13 @@ from typing import TextIO
 
 from dpbb.coordination.snapshot import EventRecord, Snapshot
 from dpbb.progress.base import NO_RUN, SnapshotProgress
-from dpbb.progress.words import format_count, format_seconds, format_share, left_text
+from dpbb.progress.words import (
+    about_text,
+    format_count,
+    format_seconds,
+    left_text,
+    range_text,
+)
 from dpbb.result import TREE, Improvement
 from dpbb.text.names import clean
 
@@ -15,14 +21,17 @@ ROWS_AN_AGE = 20
 
 ROWS_A_HEADER = 30
 
+HEURISTIC_S = 1.0
+"""Least seconds between rows of incumbents of heuristics."""
+
 COLUMNS = {
-    **{"Time": 7, "Explored": 8, "Nodes": 7, "Node/s": 8},
+    **{"Time": 7, "Nodes": 7, "OfAbout": 7, "Left": 7, "Between": 9},
     **{"BestBound": 9, "BestSol": 7, "Gap": 7},
-    **{"Left": 9, "Seats": 5, "Units": 5, "AtRisk": 6},
+    **{"Node/s": 8, "Seats": 5, "Units": 5, "AtRisk": 6},
 }
 """Columns and their widths; where it is tight, the last ones are left out."""
 
-RULED = ("BestBound", "Left")
+RULED = ("BestBound", "Node/s")
 """Columns with a line before them."""
 
 TROUBLED, HEADING = "yellow", "bold"
@@ -69,12 +78,13 @@ def format_row(
     cells = {"Time": format_seconds(snapshot.seconds + offset_s)}
     if snapshot.run_id != NO_RUN:
         cells |= {
-            "Explored": format_share(snapshot.explored),
             "Nodes": format_count(snapshot.nodes),
             "Node/s": format_count(snapshot.nodes_per_second) + "/s",
             "Units": str(snapshot.waiting + snapshot.leased),
             "Seats": str(len(snapshot.seats)),
+            "OfAbout": about_text(snapshot) or "-",
             "Left": left_text(snapshot, brief=True) or "-",
+            "Between": range_text(snapshot, brief=True) or "-",
         }
     if snapshot.lower_bound is not None:
         cells["BestBound"] = str(snapshot.lower_bound)
@@ -123,6 +133,8 @@ class ProgressPrinter(SnapshotProgress):
         self._rows = 0
         self._due_s = 0.0 if interval_s < math.inf else math.inf
         self._shown: Snapshot | None = None
+        self._heuristic_s = -math.inf
+        self._late = False
 
     def note(self, text: str) -> None:
         """Write a line for people."""
@@ -134,20 +146,37 @@ class ProgressPrinter(SnapshotProgress):
         offset_s = self.since_s(snapshot)
         passed, new = self._news.of(snapshot)
         for step in passed:
-            at = format_seconds(step.seconds + offset_s)
+            if not self._may_be_told(mark_of(step), step.seconds + offset_s):
+                continue
+            at = format_seconds(max(0.0, step.seconds + offset_s))
             cells = {"Time": at, "BestSol": str(step.value)}
             self._row(format_cells(cells, self.width, mark=mark_of(step)))
         for event in self._news.told(snapshot):
             self._write(format_event(event, offset_s=offset_s), TROUBLED)
         self._waits(snapshot)
         due = snapshot.run_id != NO_RUN and snapshot.seconds >= self._due_s
-        if new or due:
-            self._show(snapshot, mark_of(*snapshot.trajectory[-1:]) if new else " ")
+        self._late |= new
+        mark = mark_of(*snapshot.trajectory[-1:]) if self._late else " "
+        told = self._late and self._may_be_told(mark, snapshot.seconds + offset_s)
+        if told or due:
+            self._show(snapshot, mark)
+            self._late = False
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last row of a run, if it is not written yet."""
         if snapshot is not self._shown:
             self._show(snapshot, " ")
+
+    def _may_be_told(self, mark: str, at_s: float) -> bool:
+        """Whether an incumbent may have a row, and not only the next one that is due.
+
+        Heuristics find many in their first second.
+        """
+        if mark == "H":
+            if at_s < self._heuristic_s + HEURISTIC_S:
+                return False
+            self._heuristic_s = at_s
+        return True
 
     def _waits(self, snapshot: Snapshot) -> None:
         if self._news.waits(snapshot.waits_for):

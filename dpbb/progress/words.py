@@ -58,17 +58,6 @@ def format_seconds(seconds: float) -> str:
     return f"{minutes // 60}h{minutes % 60:02}m"
 
 
-def format_share(share: float) -> str:
-    """Format a share in percent, at most 8 wide: 0 and 1 are exact, nothing else is."""
-    if share in (0.0, 1.0):
-        return f"{share:.2%}"
-    if share < 1e-10:
-        return "<1e-8%"
-    if share < 5e-5:
-        return f"{100 * share:.1e}%"
-    return f"{min(share, 0.9999):.2%}"
-
-
 def goes_on(snapshot: Snapshot) -> bool:
     """Whether the run is not over."""
     return snapshot.state in (RunState.RUNNING, RunState.STOPPING)
@@ -99,6 +88,17 @@ def state_word(snapshot: Snapshot) -> str:
     return f"nothing below {snapshot.ub:,}, proved"
 
 
+def outlook(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield how far the run is, a line each: names and texts."""
+    if snapshot.run_id == NO_RUN:
+        return
+    about = about_text(snapshot)
+    yield "nodes", format_count(snapshot.nodes) + (f" of {about}" if about else "")
+    if goes_on(snapshot):
+        said = left_text(snapshot), range_text(snapshot), ends_text(snapshot)
+        yield "left", ", ".join(text for text in said if text)
+
+
 def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield what is known of a run: names, and values of a few words."""
     yield "best", _best(snapshot)
@@ -109,7 +109,6 @@ def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "lower bound", bound + gap
     if snapshot.run_id == NO_RUN:
         return
-    yield "nodes", format_count(snapshot.nodes)
     yield "speed", f"{format_count(snapshot.nodes_per_second)} nodes/s"
     busy = sum(seat.busy for seat in snapshot.seats)
     lost = f"  {snapshot.seats_lost:,} lost" if snapshot.seats_lost else ""
@@ -119,9 +118,6 @@ def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 def details(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield what needs a line of its own: names and texts, what is wrong at the end."""
-    if snapshot.run_id != NO_RUN and goes_on(snapshot):
-        ends = ends_text(snapshot)
-        yield "left", left_text(snapshot) + (f"; done {ends}" if ends else "")
     if snapshot.checkpoint is not None:
         yield "checkpoint", _checkpoint_text(snapshot.checkpoint, snapshot.seconds)
     if shares_text(snapshot):
@@ -158,23 +154,35 @@ def shares_text(snapshot: Snapshot) -> str:
     return f"time-shared with {', '.join(others[:2])}{more}"
 
 
-def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
-    """Say what is left, as a range of time; empty for a run that is over.
+def about_text(snapshot: Snapshot) -> str:
+    """Write how many nodes the run has in all; empty where that is not known."""
+    if snapshot.exhausted:
+        return format_count(snapshot.nodes)
+    left = snapshot.left
+    return "" if left is None else f"~{format_count(snapshot.nodes + left.nodes[1])}"
 
-    ``brief``: at most 9 characters, such as ``10-40min``.
+
+def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
+    """Say how much time is left, such as ``~25 s``; empty for a run that is over.
+
+    ``brief``: at most 7 characters, such as ``~25s``; empty where it is not known.
     """
     if not goes_on(snapshot):
         return ""
-    if snapshot.left_s is None:
-        nodes = snapshot.left_nodes
-        if brief or nodes is None:
-            return "" if brief else "not estimated yet"
-        return f"{nodes[0]:.1e} to {nodes[1]:.1e} nodes"
-    text = span_text(*snapshot.left_s, brief=brief)
-    if brief or text.startswith("more than"):
-        return text
-    low, high = snapshot.left_s
-    return f"about {text}{', rough' * (high > 3 * max(low, 1.0))}"
+    left = snapshot.left
+    if left is None or left.seconds is None:
+        return "" if brief else "no useful estimate yet"
+    middle = left.seconds[1]
+    text = span_text(middle, middle, brief=brief)
+    return text if middle >= _ENDLESS_S else f"~{text}"
+
+
+def range_text(snapshot: Snapshot, *, brief: bool = False) -> str:
+    """Write between what times the end is: ``7 s to 2 min``, or ``7s-2m``."""
+    left = snapshot.left
+    if left is None or left.seconds is None or not goes_on(snapshot):
+        return ""
+    return span_text(left.seconds[0], left.seconds[2], brief=brief)
 
 
 def span_text(low: float, high: float, *, brief: bool = False) -> str:
@@ -212,20 +220,21 @@ def _number_and_unit(seconds: float) -> tuple[str, str]:
 
 
 def ends_text(snapshot: Snapshot, offset_s: float | None = None) -> str:
-    """Say when the run is probably over, by the clock: ``14:20 to 14:50``.
+    """Say when the run is probably over, by the clock: ``done 14:20 to 14:50``.
 
     ``offset_s``: seconds that the reader's clock is ahead of UTC; default: this
     machine's.
     """
-    if snapshot.left_s is None or not goes_on(snapshot):
+    left = snapshot.left
+    if left is None or left.seconds is None or not goes_on(snapshot):
         return ""
     now = time.time()
-    low, high = (now + left for left in snapshot.left_s)
+    low, high = now + left.seconds[0], now + left.seconds[2]
     if high > now + _YEAR_S:
         return ""
     far = high - now > 20 * 3600
     first, second = (clock_text(at, offset_s, day=far) for at in (low, high))
-    return first if first == second else f"{first} to {second}"
+    return f"done {first if first == second else f'{first} to {second}'}"
 
 
 def clock_text(

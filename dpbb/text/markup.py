@@ -13,11 +13,6 @@ FAINT = "opacity:0.65"
 GOOD, GOING, BAD = "46,160,67", "56,139,253", "218,54,51"
 """Red, green and blue of a border or a bar: over, going on, failed."""
 
-STATES = {
-    "finished": "rgb(46,160,67)",
-    "leased": "rgb(210,153,34)",
-    "waiting": "rgb(128,128,128)",
-}
 """Colors of the search space."""
 
 
@@ -66,27 +61,3 @@ def card(title: str, label: str, parts: Iterable[Html], *, color: str = GOING) -
         f"<span style='{FAINT}'>{escape(label)}</span></div>"
         f"{body}</div>"
     )
-
-
-def strip(spans: Iterable[tuple[float, float, str]]) -> Html:
-    """Return a bar of [0, 1]: green, but for spans that are leased or waiting."""
-    parts = "".join(
-        f"<rect x='{1000 * begin:.1f}' width='{1000 * (end - begin):.1f}' height='10' "
-        f"fill='{STATES[state]}'/>"
-        for begin, end, state in spans
-    )
-    return Html(
-        "<svg viewBox='0 0 1000 10' preserveAspectRatio='none' width='100%' "
-        "height='10' style='max-width:40em;display:block' role='img'>"
-        f"<rect width='1000' height='10' fill='{STATES['finished']}'/>{parts}</svg>"
-    )
-
-
-def legend(names: Iterable[tuple[str, str]]) -> Html:
-    """Return what the colors of the search space mean: (state, text) pairs."""
-    parts = "".join(
-        f"<span style='color:{STATES[state]}'>\N{BLACK SQUARE}</span> "
-        f"<span style='{FAINT};margin-right:12px'>{escape(text)}</span>"
-        for state, text in names
-    )
-    return Html(f"<div>{parts}</div>")

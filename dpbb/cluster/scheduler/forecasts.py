@@ -1,9 +1,9 @@
 """What the open runs have left: estimated now and then, far from the event loop.
 
 The roots that the ledger holds are sampled by a process of its own
-(``dpbb.estimation.background``). A run gets its first estimate when it has gone on for
-a while, so that short ones never pay, and the next ones, of low priority, whenever it
-is twice as old. In between what was explored is counted down.
+(``dpbb.estimation.background``). A run gets its first estimate after some seconds, so
+that short ones never pay, and the next ones, of low priority, whenever it is twice as
+old. In between what was explored is counted down.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.coordination.snapshot import Left, RunState, Snapshot
 from dpbb.estimation.background import Remainder, encode, estimate_apart
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
@@ -34,9 +35,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIRST_S = min(40.0, max(10.0, 80.0 / (os.cpu_count() or 1)))
-"""Age of a run at its first estimate. Its process takes a second or two: of what the
-cores of this machine have done by then 2 % or less, if they are two or more."""
+CORES = os.cpu_count() or 1
+
+FIRST_S = max(2.0, 6.0 / CORES)
+"""Age of a run at its first estimate. Its process takes two seconds of one core."""
+
+PAUSE_S = 80.0 / CORES
+"""Least time between estimates: they take 2 % of what the cores do in it, or less."""
+
+EARLY = 1.25
+"""Where the latest estimate is of no use any more, the next one does not wait until the
+run is twice as old, but for this."""
+
+USEFUL = 100.0
+"""Where the largest tree that is thought possible has more than so many times the nodes
+of the smallest one, people are told nothing."""
 
 AVERAGE_S = 10.0
 """Nodes a second are an average since the estimate, when it is older than this."""
@@ -56,7 +69,15 @@ SHARE = 0.0025
 With the start of the process and all estimates before, 1 % of four cores.
 """
 
-LEAST_S, MOST_S = 0.3, 120.0
+LEAST_S, MOST_S = 1.0, 120.0
+
+POINTS = NormalDist(sigma=1 / NormalDist().inv_cdf(0.95))
+"""Its 5 % and 95 % points are at -1 and 1."""
+
+SURPRISE = 0.99
+"""What had this chance to be too much to explore, and was not, refutes an estimate."""
+
+MOST_LOG = math.log(MOST_NODES)
 
 MOST_ROOTS = 4096
 """Roots of each depth that are given to the process."""
@@ -107,23 +128,20 @@ class Outlook:
     def left(self, explored: int, ub: int) -> tuple[float, float, float] | None:
         """Nodes that are left now: low, middle, high; None where that is not known.
 
-        For a smaller UB than the estimate's by what that said of it. Where more was
-        explored than had been thought possible: up to as much again.
+        For a smaller UB than the estimate's by what that said of it. Not known either
+        where more was explored than had been thought possible.
         """
         share = self._share(ub)
         if self.latest is None or share is None:
             return None
-        since = explored - self.latest.explored
         low, middle, high = (share * nodes for nodes in self.latest.left)
-        if since >= high:
-            return 0.0, since / 2, float(since)
-        low = max(0.0, low - since)
-        return low, max(middle - since, (low + high - since) / 2), high - since
+        return rest((low, middle, high), explored - self.latest.explored)
 
-    def is_of_no_use(self, ub: int) -> bool:
-        """Whether another estimate is due: the UB is one that was not foreseen."""
-        unforeseen = self.latest is not None and self._share(ub) is None
-        return unforeseen and self.due_s < math.inf
+    def is_due(self, age: float, explored: int, ub: int) -> bool:
+        """Whether another is due: the run is old enough, or the last one is wrong."""
+        if self.latest is None or age >= self.due_s or self.due_s == math.inf:
+            return age >= self.due_s
+        return age >= EARLY * self.latest.seconds and self.left(explored, ub) is None
 
     def _share(self, ub: int) -> float | None:
         """Nodes for a UB over those of the estimate's; None: it says nothing of it."""
@@ -141,14 +159,36 @@ class Outlook:
         if left is None or snapshot.state is not RunState.RUNNING:
             return snapshot
         low, middle, high = left
-        snapshot = replace(snapshot, estimate_nodes=middle, left_nodes=(low, high))
+        if explored + high > USEFUL * (explored + low):
+            return snapshot
         rate, latest = snapshot.nodes_per_second, self.latest
         if latest is not None and snapshot.seconds >= latest.seconds + AVERAGE_S:
             rate = (explored - latest.explored) / (snapshot.seconds - latest.seconds)
-        if rate <= 0:
-            return snapshot
-        seconds = (low / rate, high / rate)
-        return replace(snapshot, estimate_s=middle / rate, left_s=seconds)
+        seconds = (low / rate, middle / rate, high / rate) if rate > 0 else None
+        return replace(snapshot, left=Left(left, seconds))
+
+
+def rest(
+    left: tuple[float, float, float], since: float
+) -> tuple[float, float, float] | None:
+    """Return what is left of some nodes after more have been explored.
+
+    ``left`` are the 5 %, 50 % and 95 % points of what there was, which is taken as
+    log-normal on either side of its middle; returned are those of what there is beyond
+    ``since``, as there is something. None: so many were not thought possible.
+    """
+    low, middle, high = (math.log(max(nodes, 1.0)) for nodes in left)
+    below, above = (max(middle - low, 1e-3), max(high - middle, 1e-3))
+    at = math.log(max(since, 1.0)) - middle
+    gone = POINTS.cdf(at / (below if at < 0 else above)) if since > 0 else 0.0
+    if gone > SURPRISE:
+        return None
+    points = []
+    for part in (0.05, 0.5, 0.95):
+        z = POINTS.inv_cdf(gone + part * (1 - gone))
+        nodes = math.exp(min(middle + z * (below if z < 0 else above), MOST_LOG))
+        points.append(max(0.0, nodes - since))
+    return points[0], points[1], points[2]
 
 
 class Forecaster:
@@ -169,10 +209,10 @@ class Forecaster:
         """Begin the estimates that are due."""
         for run in self._runs.values():
             outlook, spec = run.outlook, run.coordinator.spec
-            age = run.coordinator.seconds(self._clock())
             if outlook.busy or spec.tuning.estimates is Estimates.OFF:
                 continue
-            if age < outlook.due_s and not outlook.is_of_no_use(run.coordinator.ub):
+            now = run.coordinator.seconds(self._clock()), run.coordinator.nodes
+            if not outlook.is_due(*now, run.coordinator.ub):
                 continue
             if not isinstance(spec.problem, Encodable):
                 kind = spec.problem.name
@@ -221,7 +261,8 @@ class Forecaster:
             (found.low, found.nodes, found.high),
             found.by_ub,
         )
-        outlook.due_s = GROWTH * saved.totals.seconds
+        age = saved.totals.seconds
+        outlook.due_s = max(GROWTH * age, age + PAUSE_S)
         coordinator.events.add(self._clock(), "estimate", text_of(found))
 
 
@@ -235,7 +276,7 @@ def estimate_saved(
     """
     units = [unit.open_roots for unit in saved.units]
     roots = RootSample.drawn_from(units, MOST_ROOTS, np.random.default_rng(seed))
-    share = SHARE * saved.totals.seconds * (os.cpu_count() or 1)
+    share = SHARE * saved.totals.seconds * CORES
     seconds = min(MOST_S, max(LEAST_S, share))
     request = encode(problem, saved.spec.tree, saved.ub, roots, seconds, seed)
     return estimate_apart(request, is_wanted, NICENESS if seed else 0)

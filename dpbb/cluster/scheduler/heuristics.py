@@ -38,9 +38,6 @@ WORKER_S = 1e-3
 HOPELESS_S = 30 * 86400.0
 """A tree that takes longer is not waited for, where no time limit says so."""
 
-LATEST_S = 10.0
-"""Where threads may be moved, the first estimate is wanted at this age of the run."""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -104,9 +101,9 @@ class HeuristicThreads:
         seats = self._seats(run)
         shares = run.engines.get("cpu") == EngineName.CPU
         if wanted is None and shares and any(threads_of(s) > 1 for s in seats.values()):
-            limit = spec.time_limit_s
-            first = LATEST_S if limit is None else min(limit / 10, LATEST_S)
-            run.outlook.due_s = min(run.outlook.due_s, first)
+            if spec.time_limit_s is not None and not run.outlook.count:
+                tenth = spec.time_limit_s / 10
+                run.outlook.due_s = min(run.outlook.due_s, tenth)
             self._estimate(run, seats, now)
         idle = self._idle_cores() if wanted is None else {}
         parts = {}

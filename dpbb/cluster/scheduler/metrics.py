@@ -87,14 +87,13 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
         "donations": snapshot.donations,
         "requeues": snapshot.requeues,
         "seats_lost": snapshot.seats_lost,
-        "estimate_seconds": snapshot.estimate_s,
         "energy_joules": snapshot.energy_j,
         "gpu_seconds": snapshot.gpu_seconds,
     }
-    if snapshot.left_s is not None:
-        values["estimate_low_seconds"], values["estimate_high_seconds"] = (
-            snapshot.left_s
-        )
+    if snapshot.left is not None and snapshot.left.seconds is not None:
+        low, middle, high = snapshot.left.seconds
+        values |= {"estimate_low_seconds": low, "estimate_high_seconds": high}
+        values["estimate_seconds"] = middle
     saved = snapshot.checkpoint
     if saved is not None:
         values["checkpoint_failures"] = saved.failures

@@ -8,8 +8,10 @@ from dpbb.coordination.incumbent import (
     evaluate_candidate,
     evaluate_candidates,
 )
+from dpbb.coordination.messages import Known, Request
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
+from dpbb.result import Improvement
 from tests.unit.coordination.world import spec_of, tiny
 from tests.waiting import WaitingJobs
 
@@ -41,6 +43,19 @@ def test_ub_at_the_start(cutoff, order, ub, all_optima):
     assert incumbent.value == (None if order is None else COST)
     assert [step.value for step in incumbent.trajectory] == [COST] * (order is not None)
     assert incumbent.optimum_if_exhausted == (COST if ub == "cost" else ub)
+
+
+def test_what_the_caller_found_is_known_by_its_name():
+    steps = Improvement(0.5, COST + 3, "neh"), Improvement(1.5, COST, "ig")
+    request = Request(seconds=2.0, known=Known(trajectory=steps))
+    spec = spec_of(PROBLEM, permutation=ORDER, request=request)
+    assert Incumbent.of(spec).trajectory == [
+        Improvement(-1.5, COST + 3, "neh"),
+        Improvement(-0.5, COST, "ig"),
+    ]
+    better = Known(trajectory=(Improvement(0.5, COST - 1, "lie"),))
+    spec = spec_of(PROBLEM, permutation=ORDER, request=Request(known=better))
+    assert Incumbent.of(spec).trajectory == [Improvement(0.0, COST, "start")]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dpbb.coordination.snapshot import (
     CheckpointSnapshot,
     EventRecord,
     Improvement,
+    Left,
     RunState,
     SeatSnapshot,
     Snapshot,
@@ -54,8 +55,5 @@ BUSY = replace(
         at_risk_s=15.0,
     ),
     seats_lost=1,
-    estimate_s=11_100.0,
-    estimate_nodes=2.1e11,
-    left_s=(7_200.0, 18_000.0),
-    left_nodes=(1.4e11, 3.4e11),
+    left=Left((1.4e11, 2.1e11, 3.4e11), (7_200.0, 11_100.0, 18_000.0)),
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpbb.cluster.scheduler.metrics import GAUGES, values_of
-from dpbb.coordination.snapshot import CheckpointSnapshot
+from dpbb.coordination.snapshot import CheckpointSnapshot, Left
 from tests.unit.dashboard.fakes import BASE
 
 GRAFANA = Path(__file__).resolve().parents[4] / "deploy" / "grafana" / "dpbb.json"
@@ -24,8 +24,8 @@ def test_values_of_a_run():
 
 def test_age_of_the_checkpoint():
     saved = CheckpointSnapshot("/there", "host", 60.0, last_s=4.0, failures=2)
-    known = {"estimate_s": 5.0, "left_s": (2.0, 9.0), "energy_j": 7.0}
-    values = values_of(replace(BASE, checkpoint=saved, **known))
+    left = Left((20.0, 50.0, 90.0), (2.0, 5.0, 9.0))
+    values = values_of(replace(BASE, checkpoint=saved, left=left, energy_j=7.0))
     assert values["checkpoint_age_seconds"] == 6.0
     assert values["checkpoint_failures"] == 2
     assert values["estimate_seconds"] == 5.0
