@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpbb.flowshop.heuristics.tabu import tabu_search as tabu_search
     from dpbb.flowshop.instance import FlowShopInstance as FlowShopInstance
     from dpbb.flowshop.shop import FlowShop as FlowShop
+    from dpbb.flowshop.table_form import TableForm as TableForm
     from dpbb.modeling import Model as Model
     from dpbb.modeling import ModelError as ModelError
     from dpbb.options import SolveOptions as SolveOptions
@@ -83,6 +84,7 @@ _HOMES = {
     "dpbb.flowshop.heuristics.tabu": ("tabu_search",),
     "dpbb.flowshop.instance": ("FlowShopInstance",),
     "dpbb.flowshop.shop": ("FlowShop",),
+    "dpbb.flowshop.table_form": ("TableForm",),
     "dpbb.modeling": ("Model", "ModelError"),
     "dpbb.options": ("SolveOptions", "Tuning"),
     "dpbb.result": ("Result", "Status", "Termination"),

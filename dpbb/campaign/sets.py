@@ -9,6 +9,7 @@ from pathlib import Path
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
 from dpbb.flowshop.formats import TEXT_SUFFIXES, sources_in
+from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.flowshop.taillard import time_seeds
 from dpbb.options.permutations import check_permutation
 from dpbb.text.files import file_and_index, read_file
@@ -34,11 +35,11 @@ def size_of(name: str) -> tuple[int, int]:
     return int(n_jobs), int(n_machines)
 
 
-def members(words: Sequence[str]) -> tuple[str, ...]:
+def members(words: Sequence[str], table: TableForm = AS_IT_IS) -> tuple[str, ...]:
     """Return names and files of what sets, names and files say; each once.
 
     A file is of instances, or a list of names and sets: one a line, with comments that
-    begin with ``#``.
+    begin with ``#``. ``table``: how tables are read.
 
     Raises
     ------
@@ -50,16 +51,16 @@ def members(words: Sequence[str]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for word in words:
-        found.update(dict.fromkeys(_members_of(word)))
+        found.update(dict.fromkeys(_members_of(word, table)))
     if not found:
         raise OptionError(f"SET: expected {ALLOWED}, got nothing")
     return tuple(found)
 
 
-def _members_of(word: str) -> list[str]:
+def _members_of(word: str, table: TableForm) -> list[str]:
     found = _named_by(word)
     if not found and Path(file_and_index(word)[0]).is_file():
-        found = _listed_in(word) or sources_in(word)
+        found = _listed_in(word) or sources_in(word, table)
     if not found:
         raise OptionError(f"SET: expected {ALLOWED}, got {word!r}")
     return found

@@ -42,7 +42,9 @@ COMMANDS = {
     "verify": "check the certificate of a proof",
     "estimate": "how many nodes a tree has, and how long they take",
     "heuristic": "a good schedule in a given time, without a tree",
-    "info": "size, digest, root bounds and best-known makespan",
+    "info": "what was read, root bounds and best-known makespan",
+    "template": "write a workbook to fill in",
+    "help": "how tables are read: dpbb help tables",
     "evaluate": "makespan and schedule of a given order",
     "jobshop": "job shops: exact costs of solutions, what is known of an instance",
     "data": "what a folder of benchmark files holds",
@@ -58,6 +60,7 @@ MODULES = {
     **dict.fromkeys(("solve", "resume", "heuristic", "estimate"), "search"),
     **dict.fromkeys(("submit", "list", "attach", "stop", "save"), "runs"),
     **dict.fromkeys(("info", "evaluate", "data", "engines"), "instances"),
+    **dict.fromkeys(("template", "help"), "tables"),
 }
 """Modules of commands that are not called as their command is."""
 

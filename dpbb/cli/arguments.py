@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from dpbb.cluster.client.connect import VARIABLES
+from dpbb.flowshop.table_form import TableForm
 from dpbb.options import OPTIONS
 from dpbb.options.rows import Group, OptionRow, read_toml
 from dpbb.result.written import FORMS
@@ -58,9 +60,8 @@ def add_rows(
 
 COMMON = {
     "instance INSTANCE": "ta001 to ta120, VFR30_15_2 (with --data), or a file: "
-    "Taillard's or VRF text, .csv, .json, .npy",
+    "Taillard's or VRF text, .csv, .xlsx (dpbb help tables), .json, .npy",
     "--index N": "which instance of a file, from 0",
-    "--orientation ROWS": "rows of a table: jobs_rows (default) or machines_rows",
     "--objective NAME": "makespan, late-jobs ...: a wrong name lists all",
     "--blocking": "a job stays on its machine until the next is free",
     "--buffers PLACES": "places between each two machines, such as 0,2,1",
@@ -83,6 +84,49 @@ COMMON = {
     f"a scheduler file; default: {SCHEDULERS}",
 }
 """Arguments of several commands, as ``add_rows`` takes them."""
+
+
+TABLE = {
+    "--orientation ROWS": "what the rows are: jobs_rows (default) or machines_rows",
+    "--sheet NAME": "sheet of a workbook: it alone is read",
+    "--columns NAMES": "columns that are read, by their headings: A,B,C; machines in "
+    "this order; the column that names the rows is found",
+    "--skip-columns NAMES": "columns that are not read: A,B,C",
+    "--decimal MARK": "mark of decimals: . or , (default: a comma where semicolons or "
+    "tabs separate columns, else a point)",
+    "--thousands MARK": "mark of thousands, such as , or . (default: none)",
+    "--scale N=1": "multiply times: 60 makes minutes of hours (1.4, 1:24)",
+    "--blank HOW=refuse": "blank cells: zero or refuse (default)",
+    "--origin DATE": "count dates of release and due columns from here: "
+    "2026-05-04T06:00; schedules show dates then",
+    "--unit UNIT": "what 1 is where there are dates: s, min, h or d",
+}
+"""How tables are read, as ``add_rows`` takes it: arguments of all who read instances,
+shown by ``dpbb help tables`` alone."""
+
+
+def add_table(parser: argparse._ActionsContainer, *, shown: bool = False) -> None:
+    """Add how tables are read; ``shown``: with help."""
+    add_rows(parser, TABLE if shown else dict.fromkeys(TABLE, argparse.SUPPRESS))
+
+
+def table_of(args: argparse.Namespace) -> TableForm:
+    """Return how tables are read; InstanceError: bad values."""
+    columns, skipped = (
+        None if text is None else next(csv.reader([text], skipinitialspace=True), [])
+        for text in (args.columns, args.skip_columns)
+    )
+    return TableForm(
+        columns=columns,
+        skip_columns=skipped or (),
+        sheet=args.sheet,
+        decimal=args.decimal,
+        thousands=args.thousands,
+        scale=args.scale,
+        blank=args.blank,
+        origin=args.origin,
+        unit=args.unit,
+    )
 
 
 FLAGS = (
@@ -111,8 +155,9 @@ def add_common(
 
 def add_instance(parser: argparse.ArgumentParser, *, ends: bool = True) -> None:
     """Add the instance and how to read it; ``ends``: and the jobs at its ends."""
-    names = ("instance", "--index", "--orientation", "--objective", *FLAGS)
+    names = ("instance", "--index", "--objective", *FLAGS)
     add_common(parser, *names, "--data", title="instance")
+    add_table(parser)
     if ends:
         add_common(parser, "--front", "--back", title="given jobs, of a flow shop")
 

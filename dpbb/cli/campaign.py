@@ -15,8 +15,10 @@ from dpbb.cli.arguments import (
     add_common,
     add_options,
     add_rows,
+    add_table,
     features_of,
     given_options,
+    table_of,
 )
 from dpbb.cli.running import logging_to_stderr, stopping, tell_size
 from dpbb.errors import DpbbError, OptionError
@@ -74,6 +76,7 @@ record does not hold."""
     parser.add_argument("--write", help=text, **many)
     shop = "--objective", "--blocking", "--buffers", "--unlimited"
     add_common(parser, *shop, "--config")
+    add_table(parser)
     for name in OF_ONE:
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
     add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
@@ -108,10 +111,13 @@ def run_campaign(args: argparse.Namespace) -> int:
     from dpbb.campaign.running import Campaign, problems_of
 
     options = SolveOptions.from_mapping(given_options(args))
+    table = table_of(args)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         problems = problems_of(
-            members(args.words),
+            members(args.words, table),
             data_dir=args.data,
+            table=table,
+            orientation=args.orientation,
             objective=args.objective,
             **features_of(args),
         )

@@ -1,6 +1,8 @@
 """Commands that explore nothing: ``dpbb info``, ``evaluate``, ``data``, ``engines``."""
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from dpbb.problem import (
 from dpbb.result.schedule import Schedule, table_of
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import names_of
+from dpbb.text.names import clean
 
 
 def add_info(parser: argparse.ArgumentParser) -> None:
@@ -40,12 +43,15 @@ def run_info(args: argparse.Namespace) -> int:
     more = problem.facts() if isinstance(problem, Described) else {}
     known = best_known_of(problem)
     root, n_machines = root_bound(problem), n_machines_of(problem)
+    shop = getattr(problem, "instance", None)
+    read: dict[str, Any] = shop.facts() if isinstance(shop, Described) else {}
     if args.json:
         facts = {
             "instance": instance_name_of(problem),
             "n_jobs": problem.n_jobs,
             "n_machines": n_machines,
             "digest": problem.digest,
+            **read,
             **more,
             f"{bound}_children": root,
             "best_known_lower_bound": None if known is None else known.lower_bound,
@@ -60,12 +66,19 @@ def run_info(args: argparse.Namespace) -> int:
         "instance": instance_name_of(problem),
         "size": f"{problem.n_jobs} jobs{machines}",
         "digest": problem.digest,
+        **{name.replace("_", " "): _short(value) for name, value in read.items()},
         **{name.replace("_", " "): value for name, value in more.items()},
         "root bound": f"{root} ({bound}, over its children)",
         "best known": known or "unknown",
     }
     print_rows(rows)
     return 0
+
+
+def _short(values: Sequence[Any]) -> str:
+    """Return the first and the last of many values as a line."""
+    texts = [clean(str(value)) for value in values]
+    return ", ".join([*texts[:12], "...", texts[-1]] if len(texts) > 14 else texts)
 
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +112,7 @@ def run_evaluate(args: argparse.Namespace) -> int:
             "permutation": order,
         }
         if isinstance(schedule, Schedule):
-            values |= {name: one.tolist() for name, one in schedule.tables.items()}
+            values |= schedule.to_json()
         print(json_text(values))
     else:
         named = " " if names_of(problem) else "   (jobs and machines count from 0)"

@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dpbb.cli.arguments import FLAGS, add_common, add_rows, features_of
+from dpbb.cli.arguments import (
+    FLAGS,
+    add_common,
+    add_rows,
+    add_table,
+    features_of,
+    table_of,
+)
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
@@ -21,6 +29,7 @@ from dpbb.result import Improvement, Result
 from dpbb.result.result import Cost, Seconds
 from dpbb.result.schedule import COLUMNS, MORE, Schedule
 from dpbb.result.written import PICTURES
+from dpbb.text.clock import UNITS, Clock, is_date, read_date
 from dpbb.text.files import check_writable, known_suffix, noted, read_file
 from dpbb.text.labels import Names
 
@@ -67,7 +76,8 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
     title = "instance, for a saved result without its schedule"
     group = parser.add_argument_group(title)
     add_rows(group, {"--instance INSTANCE": "as of dpbb solve"})
-    add_common(group, "--index", "--orientation", "--objective", *FLAGS, "--data")
+    add_common(group, "--index", "--objective", *FLAGS, "--data")
+    add_table(group)
 
 
 def run_plot(args: argparse.Namespace) -> int:
@@ -171,7 +181,8 @@ def read_plotted(file: str) -> Plotted:
         raise _unknown(file, "a binary file") from None
     if not text.strip():
         raise _unknown(file, "nothing: the file is empty")
-    first = text.split("\n", 1)[0].strip().split(",")
+    line = text.split("\n", 1)[0].strip()
+    first = [name.partition(" (")[0] for name in line.split(",")]
     if tuple(first[: len(COLUMNS)]) == COLUMNS and {*first} <= {*COLUMNS, *MORE}:
         return Plotted("a schedule", read_schedule(text, file), ("gantt",))
     return _json(text, file)
@@ -239,12 +250,15 @@ def read_schedule(text: str, file: str) -> Schedule:
     # by name, jobs have no numbers but those of their places
     permutation = tuple(map(int, jobs)) if numbered else tuple(range(len(jobs)))
     counted = machines == tuple(map(str, range(len(machines))))
-    names = Names(() if numbered else jobs, () if counted else machines)
     try:
-        times = np.array([[int(cell) for cell in row[3:]] for row in rows], np.int64)
+        clock = _clock_of(heads, rows)
+        names = Names(() if numbered else jobs, () if counted else machines, clock)
+        numbers = [[_time(cell, clock) for cell in row[3:]] for row in rows]
+        times = np.array(numbers, np.int64)
         wide = np.empty((times.shape[1], len(jobs), len(machines)), np.int64)
         wide[:, list(permutation)] = times.T.reshape(wide.shape)
-        tables = dict(zip(heads[3:], wide, strict=True))
+        kinds = [name.partition(" (")[0] for name in heads[3:]]
+        tables = dict(zip(kinds, wide, strict=True))
         tables |= {k: one[:, 0] for k, one in tables.items() if k in ("release", "due")}
         tables.pop("lateness", None)
     except (IndexError, OverflowError, ValueError) as error:
@@ -264,6 +278,29 @@ def read_schedule(text: str, file: str) -> Schedule:
                 f"{','.join(map(str, due))}, got {','.join(row)}"
             )
     return schedule
+
+
+def _clock_of(heads: list[str], rows: list[list[str]]) -> Clock | None:
+    """Return a clock from the first date on; None if there are no dates.
+
+    The unit is said by the headings of how long something takes; else none is needed,
+    and it is the largest that fits.
+    """
+    dates = [
+        read_date(cell, "date") for row in rows for cell in row[3:] if is_date(cell)
+    ]
+    if not dates:
+        return None
+    after = [(date - min(dates)).total_seconds() for date in dates]
+    fit = [unit for unit in UNITS if not any(one % UNITS[unit] for one in after)]
+    said = re.search(r"\((\w+)\)", " ".join(heads))
+    return Clock(min(dates), said[1] if said else fit[-1])
+
+
+def _time(cell: str, clock: Clock | None) -> int:
+    if clock is None or not is_date(cell):
+        return int(cell)
+    return clock.time(read_date(cell, "date"), "date")
 
 
 def _data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
@@ -307,6 +344,7 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
             orientation=args.orientation,
             objective=args.objective,
             data_dir=args.data,
+            table=table_of(args),
             **features_of(args),
         )
         problem = with_ends(problem, *ends)

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from dpbb.cli import EXIT_INTERRUPTED
-from dpbb.cli.arguments import features_of
+from dpbb.cli.arguments import features_of, table_of
 from dpbb.errors import OptionError, UnwrittenError
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.family import read_problem
@@ -26,6 +26,7 @@ from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 from dpbb.result.written import check_form
 from dpbb.text.files import check_writable
+from dpbb.text.names import clean
 
 EXIT_CODES = {
     Status.OPTIMAL: 0,
@@ -81,6 +82,7 @@ def problem_of(
             orientation=args.orientation,
             objective=args.objective,
             data_dir=args.data,
+            table=table_of(args),
             **features_of(args),
         )
     tell_size(args.instance, problem, options)
@@ -99,7 +101,9 @@ def tell_size(source: str, problem: Problem[Any], options: SolveOptions) -> None
     told &= options.progress is not ProgressStyle.JSON  # which stderr is then all of
     if told and benchmark_name(source) is None:
         size = f"{problem.n_jobs} jobs x {n_machines_of(problem)} machines"
-        print(f"dpbb: {source}: {size}", file=sys.stderr)
+        skipped = ", ".join(getattr(getattr(problem, "instance", None), "skipped", ()))
+        more = f"; skipped: {clean(skipped)}" if skipped else ""
+        print(f"dpbb: {source}: {size}{more}", file=sys.stderr)
 
 
 def run_and_show(

@@ -8,8 +8,10 @@ from typing import Any
 
 from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import benchmark_name
+from dpbb.flowshop.headings import is_setups, refuse_calendar
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.table_formats import READERS, read_npy
+from dpbb.flowshop.table_form import AS_IT_IS, TableForm
+from dpbb.flowshop.table_formats import CELLS, TABLES, read_npy
 from dpbb.flowshop.tables import Sheet, Table, table_of_cells
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
@@ -28,6 +30,7 @@ def read_instance(
     index: int | None = None,
     orientation: str | Orientation | None = None,
     data_dir: str | os.PathLike[str] | None = None,
+    table: TableForm = AS_IT_IS,
 ) -> FlowShopInstance:
     """Return an instance from whatever describes one.
 
@@ -46,27 +49,35 @@ def read_instance(
         ``"machines_rows"``; text files (Taillard, VRF) say so themselves.
     data_dir
         Folder of benchmark files; default: the environment variable ``DPBB_DATA``.
+    table
+        How a CSV file or a workbook is read, where that is not plain.
 
     Raises
     ------
     InstanceError
         Says where (file, line, column), what was expected and what came.
+
+    Examples
+    --------
+    >>> form = dpbb.TableForm(sheet="Plan", scale=60)  # doctest: +SKIP
+    >>> shop = dpbb.read_instance("shop.xlsx", table=form)  # doctest: +SKIP
     """
     rows = orientation_of(orientation)
     if isinstance(source, str | os.PathLike):
         text = os.fsdecode(source)
         name = benchmark_name(text) if isinstance(source, str) else None
         if name is None:
-            return _read_file(text, index, rows)
-        _refuse_extras(text, index, rows)
+            return _read_file(text, index, rows, table)
+        _refuse_extras(text, index, rows, table)
         if name.startswith("ta"):
             return taillard_instance(name)
         return vrf_instance(name, find_vrf(name, data_dir))
     if index is not None:
         refuse("index", "a file of several instances", f"a {type(source).__name__}")
     if isinstance(source, FlowShopInstance):
-        _refuse_extras(source.name, index, rows)
+        _refuse_extras(source.name, index, rows, table)
         return source
+    _refuse_table(table, f"a {type(source).__name__}")
     return FlowShopInstance.from_array(source, orientation=rows)
 
 
@@ -94,13 +105,13 @@ def vrf_instance(name: str, place: Place) -> FlowShopInstance:
     return instance
 
 
-def sources_in(file: str) -> list[str]:
+def sources_in(file: str, table: TableForm = AS_IT_IS) -> list[str]:
     """Return what ``read_instance`` takes for each instance of a file, in their order.
 
-    ``"FILE[3]"`` is the one that it says.
+    ``"FILE[3]"`` is the one that it says. ``table``: as of ``read_instance``.
     """
     path, index = file_and_index(file)
-    _, tables = _tables_of(path, None)
+    _, tables = _tables_of(path, None, table)
     if index is not None:
         _only(tables, path, index)
         return [file]
@@ -109,18 +120,60 @@ def sources_in(file: str) -> list[str]:
     )
 
 
+def read_setups(
+    file: str, table: TableForm = AS_IT_IS, *, own: bool = False
+) -> list[FlowShopInstance]:
+    """Return tables of set-ups: of a workbook the sheets called so, if there are any.
+
+    ``own``: those alone, if they have a number, unless one sheet is asked for.
+    """
+    path = file_and_index(file)[0] if own else file
+    if own and (Path(path).suffix.lower() != ".xlsx" or table.sheet is not None):
+        return []
+    form = table.of_numbers
+    stem, tables = _tables_of(path, None, form, of_setups=True)
+    sheets = [one for one in tables if isinstance(one, Sheet)]
+    if own:
+        tables = [one for one in sheets if is_setups(one.title) and not one.is_empty]
+    for one in sheets:
+        _fill_diagonal(one)
+    return [
+        _instance_of(f"{stem}[{number}]", one, f"{path}, table {number}", None, form)
+        for number, one in enumerate(tables)
+    ]
+
+
+def _fill_diagonal(sheet: Sheet) -> None:
+    """Write 0 where a job would follow itself."""
+    for _, row in sheet.cells:
+        for at, heading in enumerate(sheet.cells[0][1][: len(row)]):
+            if heading and heading == row[0]:
+                row[at] = row[at] or "0"
+
+
 def _read_file(
-    name: str, index: int | None, rows: Orientation | None
+    name: str, index: int | None, rows: Orientation | None, form: TableForm
 ) -> FlowShopInstance:
     if index is None:
         name, index = file_and_index(name)
-    stem, tables = _tables_of(name, rows)
+    stem, tables = _tables_of(name, rows, form)
     number, table = _only(tables, name, index)
-    if isinstance(table, Sheet):  # only what is asked for has to be a table
-        table = table_of_cells(table, rows)
     if len(tables) > 1:
         stem, name = f"{stem}[{number}]", f"{name}, instance {number}"
-    return FlowShopInstance(table.name or stem, *table.arranged(name, rows))
+    return _instance_of(stem, table, name, rows, form)
+
+
+def _instance_of(
+    stem: str,
+    table: Table | Sheet,
+    name: str,
+    rows: Orientation | None,
+    form: TableForm,
+) -> FlowShopInstance:
+    if isinstance(table, Sheet):  # only what is asked for has to be a table
+        table = table_of_cells(table, rows, form)
+    found = table.arranged(name, rows)
+    return FlowShopInstance(table.name or stem, *found, skipped=table.skipped)
 
 
 def _read_texts(content: bytes, name: str, rows: Orientation | None) -> list[Table]:
@@ -129,9 +182,12 @@ def _read_texts(content: bytes, name: str, rows: Orientation | None) -> list[Tab
 
 
 def _tables_of(
-    name: str, rows: Orientation | None
+    name: str, rows: Orientation | None, form: TableForm, *, of_setups: bool = False
 ) -> tuple[str, Sequence[Table | Sheet]]:
-    """Return a file's name without its suffix, and its tables."""
+    """Return a file's name without its suffix, and its tables.
+
+    ``of_setups``: with sheets of set-ups, or those alone.
+    """
     if name == STDIN:
         name, path = "standard input", Path("stdin")
         try:
@@ -144,12 +200,35 @@ def _tables_of(
     else:
         path = Path(name)
         content, suffix = _content_of(name), path.suffix.lower()
+    if suffix in CELLS:
+        sheets = CELLS[suffix](content, name, form)
+        return path.stem, _sheets(sheets, name, form, of_setups=of_setups)
+    _refuse_table(form, f"the file {name}")
     if suffix in TEXT_SUFFIXES:
         return path.stem, _read_texts(content, name, rows)
-    if suffix not in READERS:
-        known = ", ".join([*TEXT_SUFFIXES[1:], *READERS])
+    if suffix not in TABLES:
+        known = ", ".join([*TEXT_SUFFIXES[1:], *CELLS, *TABLES])
         refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
-    return path.stem, READERS[suffix](content, name)
+    return path.stem, TABLES[suffix](content, name)
+
+
+def _sheets(
+    sheets: list[Sheet], name: str, form: TableForm, *, of_setups: bool
+) -> list[Sheet]:
+    """Return the sheets that are instances, or set-ups."""
+    if form.sheet is not None:
+        titles = ", ".join(one.title for one in sheets if one.title)
+        found = [one for one in sheets if one.title == form.sheet]
+        if not found:
+            known = f"one of the sheets {titles}" if titles else "a workbook"
+            refuse(name, f"{known} for --sheet", shown(form.sheet))
+        return found
+    setups = [one for one in sheets if is_setups(one.title)]
+    if of_setups:
+        return setups or sheets
+    for one in sheets:
+        refuse_calendar(one.title, name, "say --sheet with the name of another sheet")
+    return [one for one in sheets if one not in setups] or sheets
 
 
 def _content_of(name: str) -> bytes:
@@ -181,10 +260,12 @@ def _form_of(text: str) -> str:
 def _only(found: Sequence[Any], where: str, index: int | None) -> tuple[int, Any]:
     """Return the instance that was asked for, and its number."""
     if index is None and len(found) > 1:
+        titles = ", ".join(one.title for one in found if isinstance(one, Sheet))
+        sheets = f"; --sheet may be one of {titles}" if titles else ""
         refuse(
             where,
             "one instance, or an index to choose one",
-            f"{len(found)} instances; index may be 0 to {len(found) - 1}",
+            f"{len(found)} instances; index may be 0 to {len(found) - 1}{sheets}",
         )
     number = 0 if index is None else index
     if isinstance(number, bool) or not isinstance(number, int):
@@ -194,7 +275,15 @@ def _only(found: Sequence[Any], where: str, index: int | None) -> tuple[int, Any
     return number, found[number]
 
 
-def _refuse_extras(name: str, index: int | None, rows: Orientation | None) -> None:
+def _refuse_table(form: TableForm, got: str) -> None:
+    if form != AS_IT_IS:
+        refuse("options of tables", "a CSV file or a workbook", got)
+
+
+def _refuse_extras(
+    name: str, index: int | None, rows: Orientation | None, form: TableForm
+) -> None:
+    _refuse_table(form, f"the instance {name!r}")
     if index is not None:
         refuse("index", "a file of several instances", f"the name {name!r}")
     if rows is not None:

@@ -30,6 +30,7 @@ none        due duedate deadline tardiness lateness release released releasedate
             ruestzeit ruestzeiten kunde kunden kundennummer kundennr datum
             auftragsdatum preis kosten wert anzahl lieferwoche
             wunschtermin bemerkung kommentar
+calendar    calendar shift break holiday kalender schicht pause feiertag
 sum         total sum average mean summe summen gesamt mittel
 filler      time day hour h min mins minute s sec second d kg g t lb pc unit by
             eur usd of the in per planned earliest latest requested promised
@@ -49,7 +50,10 @@ for _line in _TABLE.strip().splitlines():
     _WORDS.setdefault(_kind, set()).update(_line[12:].split())
 
 _JOBS, _MACHINES, _NONE = (_WORDS[kind] for kind in ("job", "machine", "none"))
-_LABELS = _JOBS | _MACHINES | _WORDS["number"]
+_NAMED = _JOBS | _MACHINES | {"name", "bezeichnung"}
+_LABELS = _NAMED | _WORDS["number"]
+_CALENDARS = tuple(_WORDS["calendar"])
+_SETUPS = {"setup", "setups", "changeover", "ruesten", "ruestzeit", "ruestzeiten"}
 _FILLERS = _WORDS["filler"] | _JOBS | _WORDS["number"] | _WORDS["sum"]
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
@@ -69,6 +73,40 @@ def is_label(heading: object) -> bool:
     """Whether a heading is that of a column that names the rows."""
     words = _words_of(heading)
     return str(heading).strip() in ("#", "Unnamed: 0") or _all_in(_LABELS, words)
+
+
+def label_of(headings: Sequence[str]) -> int | None:
+    """Return the place of the column that names the rows; None if no heading says so.
+
+    Of several the first that is not only of their numbers.
+    """
+    found = [at for at, heading in enumerate(headings) if is_label(heading)]
+    named = (at for at in found if _NAMED.intersection(_words_of(headings[at])))
+    return next(named, found[0] if found else None)
+
+
+def is_number(heading: str) -> bool:
+    """Whether a heading is of a column that numbers the rows."""
+    return heading == "#" or _all_in(_WORDS["number"], _words_of(heading))
+
+
+def is_setups(title: str) -> bool:
+    """Whether a sheet is called as one of set-up times."""
+    words = _words_of(title)
+    return not _SETUPS.isdisjoint([*words, "".join(words[:2])])
+
+
+def refuse_calendar(title: str, where: str, hint: str) -> None:
+    """Raise InstanceError where a column or sheet is one of a calendar or of shifts.
+
+    ``hint``: how it is left out.
+    """
+    if any(word.endswith(_CALENDARS) for word in _words_of(title)):
+        expected = (
+            "no calendars and shifts: count working time alone, or take PyJobShop, "
+            "whose machines have breaks"
+        )
+        refuse(where, expected, f"{title!r}; {hint}")
 
 
 DATES = ("release", "due", "weight")
@@ -128,12 +166,13 @@ def check_headings(
     turned = orientation == "machines_rows"
     machines, jobs = (rows, columns) if turned else (columns, rows)
     for where, text in machines:
+        hint = f"remove the column, or say --skip-columns {text!r}"
+        refuse_calendar(text, where, hint)
         if _no_machine(text):
             refuse(
                 where,
-                "a machine's times, release, due or weight; remove whatever else there "
-                "is (what names the rows comes first)",
-                f"the heading {text!r}",
+                "a machine's times, release, due or weight",
+                f"the heading {text!r}; {hint}",
             )
     for where, text in jobs:
         if _is_sum(text):

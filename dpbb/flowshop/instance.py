@@ -46,7 +46,7 @@ def check_columns(
     for name in instance.dates:
         if name not in (*needed, *also):
             expected = f"no column {name}, which {objective} does not use"
-            hint = "; say another --objective (objective=...), or remove it"
+            hint = "; say another --objective (objective=...), or --skip-columns"
             refuse(instance.name, expected, f"{name}{hint}")
 
 
@@ -66,6 +66,8 @@ class FlowShopInstance:
     dates
         Release dates, due dates and weights of the jobs: those of ``DATES`` that there
         are, each n_jobs whole numbers >= 0; read-only arrays of int64.
+    skipped
+        What the file has besides, for people.
 
     Attributes
     ----------
@@ -88,6 +90,7 @@ class FlowShopInstance:
     times: NDArray[np.int64]
     names: Names = NO_NAMES
     dates: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +106,9 @@ class FlowShopInstance:
         if strange := sorted(self.dates.keys() - set(DATES)):
             refuse("dates", f"some of {', '.join(DATES)}", shown(strange[0]))
         object.__setattr__(self, "dates", dates)
+        if self.names.clock is not None:  # the last date is one
+            days = [dates[one].max() for one in ("release", "due") if one in dates]
+            self.names.clock.at(int(times.sum() + sum(days)))
         object.__setattr__(self, "digest", _digest_of(times, dates))
 
     def _dates(self, name: str) -> NDArray[np.int64]:
@@ -162,6 +168,19 @@ class FlowShopInstance:
     def n_machines(self) -> int:
         """Number of machines, at least 1."""
         return int(self.times.shape[1])
+
+    def facts(self) -> dict[str, list[Any]]:
+        """Return what was read: names, totals of machines, dates, what was skipped."""
+        clock = self.names.clock
+        found: dict[str, list[Any]] = {
+            "jobs": [*self.names.jobs],
+            "machines": [*self.names.machines],
+            "machine_totals": self.times.sum(axis=0).tolist(),
+            "origin": [] if clock is None else [clock.text(0)],
+            "unit": [] if clock is None else [clock.unit],
+            "skipped": [*self.skipped],
+        }
+        return {name: values for name, values in found.items() if values}
 
     @property
     def canonical(self) -> str:

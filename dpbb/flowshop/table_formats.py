@@ -5,25 +5,25 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from dpbb.errors import refuse
+from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.headings import DATES
+from dpbb.flowshop.table_form import TableForm
 from dpbb.flowshop.tables import Sheet, Table, first_repeated
 from dpbb.flowshop.text_formats import MAX_SIZE, decoded
 from dpbb.text.files import MOST_BYTES, too_large
 from dpbb.text.labels import Names
 
-_DECIMAL = re.compile(r"^\s*([+-]?\d+),(\d*)\s*$")
-
 MOST_CELLS = 2**24
 """Of a workbook's sheet."""
 
 
-def read_csv(content: bytes, path: str) -> list[Sheet]:
+def read_csv(content: bytes, path: str, form: TableForm) -> list[Sheet]:
     """Read a table separated by commas, semicolons or tabs.
 
     A first row of names is a header, and so is ``, 0, 1, ...`` (as pandas writes it). A
@@ -36,41 +36,41 @@ def read_csv(content: bytes, path: str) -> list[Sheet]:
     if said := re.fullmatch(r"sep=(.)\s*", first):
         text, separator = "\n" + rest, said[1]
     else:
-        separator = _separator(text, path)
+        separator = _separator(text, path, form)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         cells = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         refuse(f"{path}, line {reader.line_num}", "CSV", f"an error: {error}")
-    if separator != ",":
-        for number, row in cells:
-            for cell in row:
-                if re.fullmatch(r"\s*\d{1,3}([.,]000)+\s*", cell):
-                    expected = "a number without separators of thousands"
-                    refuse(f"{path}, line {number}", expected, repr(cell))
-        cells = [
-            (n, [_DECIMAL.sub(r"\1.\2", cell) for cell in row]) for n, row in cells
-        ]
-    return [Sheet(cells, path)]
+    marked = form.decimal or form.thousands
+    mark = "." if separator == "," else ","
+    plain = []
+    for number, row in cells:
+        where = f"{path}, line {number}"
+        for cell in row if mark == "," and not marked else ():
+            if re.fullmatch(r"\s*\d{1,3}([.,]000)+\s*", cell):
+                expected = "a number without separators of thousands"
+                hint = "--thousands . or --decimal . (or a comma) says what it means"
+                refuse(where, expected, f"{cell!r}; {hint}")
+        plain.append((number, [form.plain(cell, where, mark) for cell in row]))
+    return [Sheet(plain, path)]
 
 
-def _separator(text: str, path: str) -> str:
+def _separator(text: str, path: str, form: TableForm) -> str:
     """Separator by the first line that has one."""
     lines = enumerate(text.splitlines(), 1)
     some = ((n, line) for n, line in lines if any(mark in line for mark in ",;\t"))
     number, first = next(some, (1, ""))
     present = [mark for mark in ";\t" if mark in first]
     others = first.split(present[0]) if present else []
-    if len(present) > 1 or any(
-        "," in one and not _DECIMAL.match(one) for one in others
-    ):
+    if len(present) > 1 or any("," in form.plain(one, path, ",") for one in others):
         names = " and ".join(map(repr, [mark for mark in ";,\t" if mark in first]))
         where = f"{path}, line {number}"
         refuse(where, "one kind of separator (',', ';' or tab)", names)
     return present[0] if present else ","
 
 
-def read_xlsx(content: bytes, path: str) -> list[Sheet]:
+def read_xlsx(content: bytes, path: str, form: TableForm) -> list[Sheet]:
     """Read the sheets of an Excel workbook that are not empty.
 
     InstanceError: none, or a huge one; or openpyxl is not installed.
@@ -85,10 +85,12 @@ def read_xlsx(content: bytes, path: str) -> list[Sheet]:
             if size > MOST_BYTES:
                 raise OSError(too_large(size, MOST_BYTES))
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        found = [
-            Sheet(_cells_of(sheet), f"{path}, sheet {sheet.title!r}")
-            for sheet in book.worksheets
-        ]
+        found = []
+        for sheet in book.worksheets:
+            where = f"{path}, sheet {sheet.title!r}"
+            found.append(Sheet(_cells_of(sheet, where, form), where, sheet.title))
+    except InstanceError:
+        raise
     except Exception as error:  # noqa: BLE001 (from zipfile, XML ...)
         refuse(path, "an Excel workbook", f"an error: {error}")
     sheets = [sheet for sheet in found if sheet.cells]
@@ -97,7 +99,7 @@ def read_xlsx(content: bytes, path: str) -> list[Sheet]:
     return sheets
 
 
-def _cells_of(sheet: Any) -> list[tuple[int, list[str]]]:
+def _cells_of(sheet: Any, where: str, form: TableForm) -> list[tuple[int, list[str]]]:
     """Return the lines of a sheet that are not empty, all as long as the longest.
 
     What the sheet says of its size is not believed.
@@ -105,7 +107,7 @@ def _cells_of(sheet: Any) -> list[tuple[int, list[str]]]:
     sheet.reset_dimensions()
     lines, n_cells = [], 0
     for number, values in enumerate(sheet.values, 1):
-        row = ["" if value is None else str(value) for value in values]
+        row = [_text_of(value, f"{where}, line {number}", form) for value in values]
         while row and not row[-1].strip():
             row.pop()
         n_cells += len(values)
@@ -117,6 +119,16 @@ def _cells_of(sheet: Any) -> list[tuple[int, list[str]]]:
     if width * len(lines) > MOST_CELLS:
         raise OSError(f"more than {MOST_CELLS:,} cells")
     return [(number, row + [""] * (width - len(row))) for number, row in lines]
+
+
+def _text_of(value: Any, where: str, form: TableForm) -> str:
+    """Return what a cell of a workbook holds as a text."""
+    if isinstance(value, str):
+        return form.plain(value, where)
+    if isinstance(value, timedelta):  # hours:minutes of more than a day, too
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    return "" if value is None else str(value)
 
 
 def read_json(content: bytes, path: str) -> list[Table]:
@@ -163,12 +175,13 @@ def _json_object(data: dict[str, Any], where: str) -> Table:
     name = data.get("name")
     if name is not None and not isinstance(name, str):
         refuse(where, "a text as 'name'", repr(name)[:40])
-    names = (
+    jobs, machines = (
         tuple(data[key]) if isinstance(data.get(key), list) else ()
         for key in ("jobs", "machines")
     )
     dates = {key: data[key] for key in DATES if key in data}
-    return Table(data["times"], name, Names(*names), says_whose=True, dates=dates)
+    names = Names(jobs, machines)
+    return Table(data["times"], name, names, says_whose=True, dates=dates)
 
 
 def read_npy(content: bytes, path: str) -> list[Table]:
@@ -183,11 +196,15 @@ def read_npy(content: bytes, path: str) -> list[Table]:
     return [Table(found)]
 
 
-READERS: dict[str, Callable[[bytes, str], Sequence[Table | Sheet]]] = {
+CELLS: dict[str, Callable[[bytes, str, TableForm], list[Sheet]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
-    ".json": read_json,
-    ".npy": read_npy,
     ".xlsx": read_xlsx,
 }
-"""What reads a file, by its suffix."""
+"""What reads a file of cells, by its suffix."""
+
+TABLES: dict[str, Callable[[bytes, str], list[Table]]] = {
+    ".json": read_json,
+    ".npy": read_npy,
+}
+"""What reads a file of tables, by its suffix."""

@@ -12,12 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, refuse, shown
-from dpbb.flowshop.headings import Placed, check_headings, date_of, is_label
-from dpbb.flowshop.text_formats import number_in
+from dpbb.flowshop.headings import (
+    Placed,
+    check_headings,
+    date_of,
+    is_label,
+    is_number,
+    label_of,
+)
+from dpbb.flowshop.table_form import TableForm
 from dpbb.flowshop.times import Orientation, as_times
 from dpbb.text.labels import NO_NAMES, Names, checked_names, unless_counted
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\d+(:\d\d){1,2}|nan|inf(inity)?", re.I
+)
+
+_DIGITS = re.compile(r"[\d.,:'\s]+")  # numbers in any writing
 
 MOST_COUNTED_TIMES = 5
 """From so many rows on, 1, 2, 3, ... in the first column are taken for row numbers."""
@@ -28,7 +39,8 @@ class Table(NamedTuple):
 
     ``names`` are those of rows and columns; of jobs and machines, whatever the rows
     are, where the file ``says_whose`` they are. ``of_jobs``: rows are jobs for sure.
-    ``dates``: columns that are no times, see ``FlowShopInstance``.
+    ``dates``: columns that are no times, see ``FlowShopInstance``. ``skipped``: what
+    there is besides.
     """
 
     times: Any
@@ -37,6 +49,7 @@ class Table(NamedTuple):
     says_whose: bool = False
     of_jobs: bool = False
     dates: Mapping[str, Any] = MappingProxyType({})
+    skipped: tuple[str, ...] = ()
 
     def arranged(
         self, where: str, orientation: Orientation | None
@@ -46,7 +59,7 @@ class Table(NamedTuple):
         times, names = as_times(self.times, where), self.names
         if rows is Orientation.MACHINES_ROWS and not self.of_jobs:
             times = times.T
-            names = names if self.says_whose else Names(names.machines, names.jobs)
+            names = names if self.says_whose else names.turned
         n_jobs, n_machines = times.shape
         where = f"{where}, read as {rows}"
         names = checked_names(names, n_jobs, n_machines, where)
@@ -54,10 +67,21 @@ class Table(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Lines of cells, each with its number, and where they stand."""
+    """Lines of cells, each with its number, where they stand, and what that is called.
+
+    Numbers have a decimal point and no other mark.
+    """
 
     cells: list[tuple[int, list[str]]]
     where: str
+    title: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no number."""
+        return not any(
+            _is_number(cell.strip()) for _, row in self.cells for cell in row
+        )
 
 
 def table_of(data: Any, orientation: Orientation | None) -> Table:
@@ -95,11 +119,13 @@ def table_of(data: Any, orientation: Orientation | None) -> Table:
         placed.append([Placed(where, name) for name in texts[-1]])
     of_all = Placed(f"data frame, {of_rows}", str(corner))
     check_headings(of_all, placed[0], placed[1], orientation)
-    return Table(times, names=Names(*texts), dates=dates)
+    return Table(times, names=Names(texts[0], texts[1]), dates=dates)
 
 
-def table_of_cells(sheet: Sheet, orientation: Orientation | None) -> Table:
-    """Return the table that stands in cells.
+def table_of_cells(
+    sheet: Sheet, orientation: Orientation | None, form: TableForm
+) -> Table:
+    """Return the table that stands in cells, below lines of a title.
 
     ``orientation``: as of ``table_of``.
     """
@@ -108,52 +134,133 @@ def table_of_cells(sheet: Sheet, orientation: Orientation | None) -> Table:
     rows = [(n, row) for n, row in rows if any(row)]
     if not rows:
         refuse(path, "a table of processing times", "an empty file")
-    used = max(n for _, row in rows for n, cell in enumerate(row, 1) if cell)
-    rows = [(number, row[:used]) for number, row in rows]
-    _refuse_title(rows, path)
+    titles = _n_titles(rows)
+    skipped = [f"line {n} ({_start(row)})" for n, row in rows[:titles]]
+    rows = rows[titles:]
+    filled = [at for _, row in rows for at, cell in enumerate(row) if cell]
+    left, right = min(filled), max(filled) + 1  # a sheet may begin in any column
+    rows = [(number, row[left:right]) for number, row in rows]
     number, first = rows[0]
     top, width = f"{path}, line {number}", len(first)
     header = _is_header(first, top)
     body = rows[1:] if header else rows
     if not body:
         refuse(path, "rows of processing times", "only a header")
-    labeled = width > 1 and (
-        (header and (not first[0] or is_label(first[0])))
-        or not any(_is_number(row[0]) for _, row in body)
-    )
-    labels = [row[0] for _, row in body] if labeled else []
-    heads = first[labeled:] if header else []
+    for n, row in body:
+        if len(row) != width:
+            refuse(
+                f"{path}, line {n}", f"{width} cells as in line {number}", f"{len(row)}"
+            )
+    heads = first if header else []
+    chosen = form.chosen(heads, top) if header else [*range(width)]
+    if not header:
+        form.chosen([], top)  # refuses headings
+    label = _label(heads, body)
+    labels = [] if label is None else [row[label] for _, row in body]
     for names, where, what in (
-        (first if header else [], top, "column names"),
+        ([*filter(None, heads)], top, "column names"),
         (labels, path, "names in the first column"),
     ):
         if (twice := first_repeated(names)) is not None:
             refuse(where, f"different {what}", f"{twice!r} twice")
-    if not header and not labeled and width > 1:
+    if not header and label is None and width > 1:
         _refuse_row_numbers([row[0] for _, row in body], path)
-    places = _dates_in(heads, top, orientation)
-    dated = set(places.values())
-    placed = [
-        Placed(f"{top}, cell {n}", one) for n, one in enumerate(heads, 1 + labeled)
+    chosen = [at for at in chosen if at != label]
+    texts = [heads[at] if header else "" for at in chosen]
+    dates = {
+        name: chosen[place]
+        for name, place in _dates_in(texts, top, orientation).items()
+    }
+    empty = [n for n, at in dates.items() if not any(row[at] for _, row in body)]
+    for name in empty:
+        chosen.remove(dates.pop(name))
+    if label is not None:
+        chosen = [at for at in chosen if not (heads and is_number(heads[at]))]
+    skipped += [
+        f"column {text or at + 1}"
+        for at, text in enumerate(heads)
+        if at not in chosen and at != label and date_of(text) not in empty
     ]
+    machines = [at for at in chosen if at not in dates.values()]
+    if not machines:
+        refuse(top, "columns of processing times", f"none besides {', '.join(heads)}")
+
+    def placed(at: int) -> Placed:
+        return Placed(f"{top}, cell {left + at + 1}", heads[at])
+
+    for at in machines:
+        if header and not heads[at]:
+            got = "none; --columns says which columns to read"
+            refuse(placed(at).where, "a heading", got)
+    corner = left + 1 + (label or 0)
     check_headings(
-        Placed(f"{top}, cell 1", first[0] if header and labeled else ""),
-        [Placed(f"{path}, line {n}, cell 1", row[0]) for n, row in body if labeled],
-        [one for at, one in enumerate(placed) if at not in dated],
+        Placed(
+            f"{top}, cell {corner}",
+            heads[label] if label is not None and header else "",
+        ),
+        [
+            Placed(f"{path}, line {n}, cell {corner}", row[label])
+            for n, row in body
+            if label is not None
+        ],
+        [*map(placed, machines)] if header and form.columns is None else [],
         orientation,
     )
-    times = []
-    for n, row in body:
-        where = f"{path}, line {n}"
-        if len(row) != width:
-            refuse(where, f"{width} cells as in line {number}", f"{len(row)}")
-        cells = enumerate(row[labeled:], 1 + labeled)
-        times.append([number_in(cell, f"{where}, cell {at}") for at, cell in cells])
-    dates = {name: [row[at] for row in times] for name, at in places.items()}
-    times = [[one for at, one in enumerate(row) if at not in dated] for row in times]
-    heads = [one for at, one in enumerate(heads) if at not in dated]
-    texts = Names(unless_counted(labels), unless_counted(heads))
-    return Table(times, names=texts, dates=dates)
+    kinds = {at: name for name, at in dates.items()}
+    read = [
+        {
+            at: form.value(
+                row[at],
+                f"{path}, line {n}, cell {left + at + 1}",
+                heads[at] if header else "",
+                kinds.get(at, "time"),
+            )
+            for at in chosen
+        }
+        for n, row in body
+    ]
+    return Table(
+        [[row[at] for at in machines] for row in read],
+        names=Names(
+            unless_counted(labels),
+            unless_counted(heads[at] for at in machines) if header else (),
+            form.clock,
+        ),
+        dates={name: [row[at] for row in read] for name, at in dates.items()},
+        skipped=tuple(skipped),
+    )
+
+
+def _start(row: list[str]) -> str:
+    """Return how a line begins."""
+    text = " ".join(filter(None, row))
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _label(heads: list[str], body: list[tuple[int, list[str]]]) -> int | None:
+    """Return the place of the column that names the rows, if there is one."""
+    width = len(body[0][1])
+    if width == 1:
+        return None
+    said = label_of(heads)
+    if said is not None:
+        return said
+    digits = any(_DIGITS.fullmatch(row[0]) or _is_number(row[0]) for _, row in body)
+    return 0 if (heads and not heads[0]) or not digits else None
+
+
+def _n_titles(rows: list[tuple[int, list[str]]]) -> int:
+    """Return how many lines stand above the table.
+
+    They have texts alone, one or two, and lines below more than twice as many cells.
+    """
+    counts = [sum(map(bool, row)) for _, row in rows]
+    for at, (_, row) in enumerate(rows):
+        below = max(counts[at + 1 :], default=0)
+        words = counts[at] <= 2 and not any(_is_number(cell) for cell in row)
+        if not words or below < (2 if counts[at] == 1 else 5):
+            return at
+    return 0
 
 
 def _dates_in(
@@ -198,16 +305,6 @@ def _is_header(row: list[str], where: str) -> bool:
             return True
     expected = "a header of names or a row of processing times"
     raise InstanceError(f"{where}: expected {expected}, got {got}")
-
-
-def _refuse_title(rows: list[tuple[int, list[str]]], path: str) -> None:
-    """Raise InstanceError where a line of one text stands above a table of several."""
-    (number, first), *others = rows
-    texts = [cell for cell in first if cell]
-    below = max((sum(map(bool, row)) for _, row in others), default=0)
-    if len(texts) == 1 < below and not _is_number(texts[0]):
-        expected = "a header or a row of times (no title above the table)"
-        refuse(f"{path}, line {number}", expected, f"{texts[0][:40]!r} alone")
 
 
 def _refuse_row_numbers(first: list[str], path: str) -> None:

@@ -47,8 +47,8 @@ def decoded(content: bytes, name: str) -> str:
     return text
 
 
-def number_in(token: str, where: str) -> int:
-    """Return a whole number >= 0 from its text; ``where`` is for the message."""
+def number_in(token: str, where: str, hint: str = "") -> int:
+    """Return a whole number >= 0 from its text; the others are for the message."""
     match = _WHOLE.fullmatch(token)
     if match is None:
         if token.isascii() and token.isdecimal():
@@ -57,7 +57,7 @@ def number_in(token: str, where: str) -> int:
                 f"a time below 10**18 (all of them: {MAX_TOTAL_TIME:,})",
                 repr(token[:40]),
             )
-        refuse(where, "a whole number >= 0", repr(token[:40]))
+        refuse(where, "a whole number >= 0", f"{token[:40]!r}{hint}")
     return int(match[1])
 
 

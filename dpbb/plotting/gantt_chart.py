@@ -16,6 +16,7 @@ from dpbb.plotting.critical import critical_path
 from dpbb.problem import Scheduled, cost_of, instance_name_of, objective_of
 from dpbb.result import Result, Status
 from dpbb.result.schedule import Bars, HasBars, Schedule
+from dpbb.text.clock import UNITS, Clock
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure
@@ -35,6 +36,8 @@ PALE = 0.3
 
 GRAY = (0.62, 0.65, 0.68, 1.0)
 """Color of set-ups."""
+
+UNITS_AXIS = "time (in units of the instance)"
 
 _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its size
 
@@ -87,8 +90,10 @@ def gantt(
                 edgecolors="white",
                 linewidths=0.4 if len(bars.job) <= MANY else 0.0,
             )
-    style.dress(ax, x="time (in units of the instance)", y="machine", grid="x")
+    style.dress(ax, x=UNITS_AXIS, y="machine", grid="x")
     _machine_axis(ax, bars.machine_names)
+    if bars.clock is not None:
+        _date_ticks(ax, bars.clock)
     _label_bars(ax, bars, colors)
     from matplotlib.patches import Patch
 
@@ -102,7 +107,7 @@ def gantt(
     end: dict[str, Any] = {
         "lw": 1.2,
         "ls": (0, (4, 2)),
-        "label": f"end {bars.makespan}",
+        "label": f"end {bars.text(bars.makespan)}",
     }
     handles.append(ax.axvline(bars.makespan, color=style.BLACK, **end))
     ends_of_order = [("first", bars.order[0]), ("last", bars.order[-1])]
@@ -113,6 +118,21 @@ def gantt(
     style.legend_above(ax, handles)
     style.title(ax, bars.name, text)
     return ax
+
+
+def _date_ticks(ax: Axes, clock: Clock) -> None:
+    """Write dates below the time axis."""
+    import matplotlib.dates
+
+    dates: Any = matplotlib.dates  # without types
+    low, high = map(int, ax.get_xlim())
+    locator = dates.AutoDateLocator(maxticks=8)
+    days = np.asarray(locator.tick_values(clock.at(low), clock.at(high)))
+    times = (days - dates.date2num(clock.origin)) * UNITS["d"] / UNITS[clock.unit]
+    shown = (times >= low) & (times <= high)
+    form = dates.ConciseDateFormatter(locator)
+    ax.set_xticks(times[shown], form.format_ticks(days[shown]))
+    ax.set_xlabel(form.get_offset())
 
 
 def rows_of(bars: Bars) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -212,6 +232,7 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
         None if schedule.setup is None else schedule.setup[order].reshape(-1),
         schedule.release,
         schedule.due,
+        schedule.names.clock,
     )
 
 
@@ -225,7 +246,8 @@ def _schedule(data: Any) -> tuple[Schedule, str, str]:
         text = f": {data.objective} {data.makespan}, {proved}{known}"
     elif isinstance(data, Schedule):
         schedule, name = data, ""
-        text = f"makespan {schedule.makespan}"
+        clock, end = schedule.names.clock, schedule.makespan
+        text = f"makespan {end}" if clock is None else f"until {clock.text(end)}"
     else:
         given, permutation = data
         problem = read_problem(given)
@@ -333,7 +355,12 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
 
     bars, text = bars_of(data)
     n_jobs, n_machines = len(bars.order), len(bars.machine_names)
-    end = max(1, bars.makespan)
+    clock = bars.clock
+
+    def at(time: Any) -> Any:
+        return time if clock is None else clock.milliseconds(time)
+
+    begin, end = at(0), at(1.01 * max(1, bars.makespan))
     place = np.empty(n_jobs, np.int64)
     place[list(bars.order)] = np.arange(n_jobs)
     palette = Viridis256[30:246]
@@ -343,15 +370,15 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     low, high = rows_of(bars)
     source = ColumnDataSource(
         {
-            "left": bars.start,
-            "right": bars.end,
+            "left": at(bars.start),
+            "right": at(bars.end),
             "row": low + high / 2,
             "high": high,
             "job": [bars.job_name(job) for job in bars.job.tolist()],
             "on": [bars.machine_names[machine] for machine in bars.machine.tolist()],
-            "leave": bars.end if bars.leave is None else bars.leave,
-            "ready": bars.start - (0 if bars.setup is None else bars.setup),
-            **{k: one[bars.job] for k, one in dates.items() if one is not None},
+            "leave": at(bars.end if bars.leave is None else bars.leave),
+            "ready": at(bars.start - (0 if bars.setup is None else bars.setup)),
+            **{k: at(one[bars.job]) for k, one in dates.items() if one is not None},
             "place": place[bars.job],
             "time": bars.end - bars.start,
             "color": [palette[at] for at in shade[bars.job].tolist()],
@@ -364,39 +391,43 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     )
     chart = figure(
         title=bars.name + text,
-        x_axis_label="time (in units of the instance)",
-        x_range=Range1d(0, end * 1.01, bounds=(0, end * 1.01)),
+        x_axis_label=UNITS_AXIS if clock is None else None,
+        x_axis_type="linear" if clock is None else "datetime",
+        x_range=Range1d(begin, end, bounds=(begin, end)),
         y_range=Range1d(n_machines - 0.5, -0.5),
         sizing_mode="stretch_width",
         height=120 + 26 * min(n_machines, 30),
         tools="xpan,xwheel_zoom,xbox_zoom,reset,save",
         active_scroll="xwheel_zoom",
     )
+    form = "" if clock is None else "{%F %H:%M}"
     tips = [
         ("job", "@job, position @place"),
         ("machine", "@on"),
-        ("time", "@left to @right (@time)"),
+        ("time", f"@left{form} to @right{form} (@time)"),
     ]
     if bars.leave is not None:
         chart.hbar(
             y="row", left="right", right="leave", height="high", source=source,
             fill_color="color", fill_alpha=PALE, line_alpha=0.0,
         )  # fmt: skip
-        tips.append(("leaves at", "@leave"))
+        tips.append(("leaves at", f"@leave{form}"))
     if bars.setup is not None:
         chart.hbar(
             y="row", left="ready", right="left", height="high", source=source,
             fill_color=style.MUTED, line_alpha=0.0,
         )  # fmt: skip
-        tips.append(("set-up from", "@ready"))
-    tips += [(k, f"@{k}") for k, one in dates.items() if one is not None]
+        tips.append(("set-up from", f"@ready{form}"))
+    tips += [(k, f"@{k}{form}") for k, one in dates.items() if one is not None]
     if bars.due is not None:
         tips.append(("late by", "@late"))
     drawn = chart.hbar(
         y="row", left="left", right="right", height="high", source=source,
         fill_color="color", line_color="line", line_width="width",
     )  # fmt: skip
-    chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips))
+    dated = ("left", "right", "leave", "ready", *dates)
+    forms = {f"@{name}": "datetime" for name in dated if form}
+    chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips, formatters=forms))
     chart.yaxis.ticker = list(range(n_machines))
     chart.yaxis.major_label_overrides = dict(enumerate(bars.machine_names))
     chart.ygrid.grid_line_color = None

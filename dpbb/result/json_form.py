@@ -12,7 +12,8 @@ from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.options import SolveOptions
 from dpbb.options.permutations import check_permutation
 from dpbb.result.result import Count, Result
-from dpbb.result.schedule import Schedule
+from dpbb.result.schedule import SPANS, Schedule, each
+from dpbb.text.clock import Clock, read_date
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import checked_names
 
@@ -42,7 +43,7 @@ class Form(msgspec.Struct):
     schema: Literal[1]
     options: dict[str, Any] = {}
     versions: dict[str, str] = {}
-    schedule: Times | None = None
+    schedule: dict[str, Any] | None = None
 
 
 def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
@@ -57,8 +58,7 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "versions": dict(result.versions),
     }
     if schedule and result.operations is not None:
-        tables = result.operations.tables
-        values["schedule"] = {name: table.tolist() for name, table in tables.items()}
+        values["schedule"] = result.operations.to_json()
     return json_text(values, indent=indent)
 
 
@@ -76,6 +76,18 @@ def from_json(text: str) -> Result:
         raise DpbbError(
             f"result: expected the JSON of a result of schema {SCHEMA}, got: {error}"
         ) from error
+
+
+def _counted(schedule: dict[str, Any], clock: Clock) -> dict[str, Any]:
+    """Return tables of a schedule with times in place of dates."""
+
+    def time(date: Any) -> int:
+        return clock.time(read_date(str(date), "schedule"), "schedule")
+
+    return {
+        name: table if name in SPANS or table is None else each(table, time)
+        for name, table in schedule.items()
+    }
 
 
 def _whole(result: Result, form: Form) -> Result:
@@ -98,7 +110,10 @@ def _whole(result: Result, form: Form) -> Result:
     )
 
 
-def _schedule(result: Result, times: Times) -> Schedule:
+def _schedule(result: Result, schedule: dict[str, Any]) -> Schedule:
+    if result.names.clock is not None:
+        schedule = _counted(schedule, result.names.clock)
+    times = msgspec.convert(schedule, Times)
     order = result.permutation
     n_machines = result.n_machines or len(times.start[0] if times.start else ())
     if not order or not n_machines:

@@ -398,7 +398,13 @@ class Result(Totals):
         if self.makespan is None:
             facts.append(("lower bound", f"{self.lower_bound:,}"))
         else:
-            facts.append((self.objective, str(self.makespan)))
+            clock = self.names.clock
+            until = (
+                ""
+                if clock is None or self.operations is None
+                else (f" (until {clock.text(self.operations.makespan)})")
+            )
+            facts.append((self.objective, f"{self.makespan}{until}"))
             if self.status is not Status.OPTIMAL:
                 facts.append(
                     ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")

@@ -1,8 +1,9 @@
 """What people see of a permutation: its schedule, or else its order; and bars of it."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,11 +13,22 @@ from numpy.typing import NDArray
 from dpbb.errors import DpbbError
 from dpbb.problem import Problem, Scheduled
 from dpbb.result.written import write_csv, write_form
+from dpbb.text.clock import Clock
 from dpbb.text.labels import NO_NAMES, Names, names_of
 
 COLUMNS = ("position", "job", "machine", "start", "end")
 MORE = ("leave", "setup", "release", "due", "lateness")
 """Further columns, of schedules that have them; the last three are of the whole job."""
+
+SPANS = ("setup", "lateness")
+"""Columns of how long, not of when: no dates, and beside dates they say the unit."""
+
+
+def each(values: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nested lists with every value changed."""
+    if isinstance(values, list):
+        return [each(one, change) for one in values]
+    return change(values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,13 +78,19 @@ class Schedule:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of what is in a row."""
-        return (*COLUMNS[:3], *self.tables)
+        clock = self.names.clock
+        unit = "" if clock is None else f" ({clock.unit})"
+        tables = (name + unit * (name in SPANS) for name in self.tables)
+        return (*COLUMNS[:3], *tables)
 
-    def rows(self) -> Iterator[tuple[int | str, ...]]:
+    def rows(self) -> Iterator[tuple[int | str | datetime, ...]]:
         """Operations as (position, job, machine, start, end, ...), by position.
 
-        Jobs and machines by name, where they have names; for the rest see ``columns``.
+        Jobs, machines and dates by name, where they have names; for the rest see
+        ``columns``.
         """
+        clock = self.names.clock
+        dated = [clock is not None and name not in SPANS for name in self.tables]
         tables = [
             table if table.ndim == 2 else table[:, None].repeat(self.end.shape[1], 1)
             for table in self.tables.values()
@@ -81,8 +99,22 @@ class Schedule:
         machines = self.names.machines or range(self.start.shape[1])
         for position, job in enumerate(self.permutation):
             for machine in range(self.start.shape[1]):
-                here = (int(table[job, machine]) for table in tables)
+                here = (
+                    clock.at(table[job, machine])
+                    if clock is not None and dates
+                    else int(table[job, machine])
+                    for table, dates in zip(tables, dated, strict=True)
+                )
                 yield position, jobs[job], machines[machine], *here
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``tables`` as JSON has them: numbers, or dates as ISO texts."""
+        clock = self.names.clock
+        found = {name: table.tolist() for name, table in self.tables.items()}
+        if clock is not None:
+            for name in found.keys() - {*SPANS}:
+                found[name] = each(found[name], lambda time: clock.at(time).isoformat())
+        return found
 
     def to_dataframe(self) -> Any:  # pandas is optional
         """Operations as a pandas DataFrame, one a row."""
@@ -112,17 +144,27 @@ class Schedule:
             f"machine {k}" for k in range(self.start.shape[1])
         )
         labels = [self.names.job(job) for job in self.permutation]
+        clock = self.names.clock
         first = max([5, *map(len, labels)])
-        width = max([2 * len(str(self.makespan)) + 1, *map(len, heads)])
+        end = 2 * len(str(self.makespan)) + 1
+        if clock is not None:
+            end = max(len(clock.span(0, time)) for time in (0, self.makespan))
+        width = max([end, *map(len, heads)])
         dates = {name: one for name, one in self.tables.items() if one.ndim == 1}
         heads = (*heads, *dates)
         lines = [f"{'job':>{first}}" + "".join(f"  {head:>{width}}" for head in heads)]
         for label, job in zip(labels, self.permutation, strict=True):
+            spans = zip(self.start[job], self.end[job], strict=True)
             cells = [
-                f"{start}-{end}"
-                for start, end in zip(self.start[job], self.end[job], strict=True)
+                f"{start}-{end}" if clock is None else clock.span(start, end)
+                for start, end in spans
             ]
-            cells += [str(table[job]) for table in dates.values()]
+            cells += [
+                str(table[job])
+                if clock is None or name in SPANS
+                else clock.text(table[job])
+                for name, table in dates.items()
+            ]
             lines.append(
                 f"{label:>{first}}" + "".join(f"  {cell:>{width}}" for cell in cells)
             )
@@ -181,6 +223,8 @@ class Bars:
         When the jobs leave the machines, if they block them; set-ups before ``start``.
     release, due : ndarray of int64, shape (n_jobs,), or None
         Dates by the numbers of jobs.
+    clock
+        What times mean as dates, if they do.
     """
 
     name: str
@@ -196,6 +240,7 @@ class Bars:
     setup: NDArray[np.int64] | None = None
     release: NDArray[np.int64] | None = None
     due: NDArray[np.int64] | None = None
+    clock: Clock | None = None
 
     @property
     def makespan(self) -> int:
@@ -207,6 +252,10 @@ class Bars:
         """By how much operations end after the due dates of their jobs."""
         due = self.end if self.due is None else self.due[self.job]
         return np.maximum(self.end - due, 0)
+
+    def text(self, time: int) -> str:
+        """Return a time, or its date."""
+        return str(time) if self.clock is None else self.clock.text(time)
 
     def job_name(self, job: int) -> str:
         """Return what a job is called."""

@@ -3,11 +3,12 @@
 import json
 import math
 from dataclasses import asdict, is_dataclass
+from datetime import datetime
 from typing import Any
 
 
 def json_text(values: Any, *, indent: int | None = None) -> str:
-    """Write JSON; numbers that are not finite are null, dataclasses are objects."""
+    """Write JSON; numbers that are not finite are null, dataclasses objects."""
     try:
         return json.dumps(values, indent=indent, allow_nan=False, default=_plain)
     except ValueError:
@@ -18,6 +19,8 @@ def json_text(values: Any, *, indent: int | None = None) -> str:
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from dpbb.errors import InstanceError, OptionError, shown
+from dpbb.text.clock import Clock
 
 MOST_DIGITS = 18
 """Of the number of a job; more are no number of any."""
@@ -14,16 +15,23 @@ MOST_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of jobs and machines; no cost and no digest depends on them.
+    """What people call jobs, machines and times; no cost and no digest depends on it.
 
-    ``jobs``, ``machines``: by their numbers; () where they have none.
+    ``jobs``, ``machines``: by their numbers; () where they have no names. ``clock``:
+    the dates of times; None where they have none.
     """
 
     jobs: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
+    clock: Clock | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.jobs or self.machines)
+        return bool(self.jobs or self.machines or self.clock)
+
+    @property
+    def turned(self) -> "Names":
+        """The same with machines for jobs."""
+        return Names(self.machines, self.jobs, self.clock)
 
     def job(self, number: int) -> str:
         """Name of a job, or its number as text."""

@@ -144,7 +144,7 @@ def field(**changes):
         ({"optima": [[0, 2, 1]]}, r"optima\[0\]: expected 2 jobs, got 3"),
         ({"trajectory": [{}]}, r"trajectory\[0\]"),
         ({"options": {"threads": 0}}, "threads: expected a whole number from 1"),
-        ({"schedule": {"start": [[10**30]], "end": [[0]]}}, r"schedule.start"),
+        ({"schedule": {"start": [[10**30]], "end": [[0]]}}, r"start\[0\]"),
         (
             {"schedule": {"start": [[0, 1]], "end": [[1, 2]]}},
             r"schedule\.start: expected 2 rows of 2 times",

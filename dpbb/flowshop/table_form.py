@@ -1,0 +1,227 @@
+"""How a table of a file is to be read: which columns, and what its cells mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import NoReturn
+
+from dpbb.errors import refuse, shown
+from dpbb.flowshop.text_formats import number_in
+from dpbb.text.clock import EXAMPLE, Clock, is_date, read_date
+
+_CLOCK = re.compile(r"(\d{1,9}):([0-5]\d)(?::([0-5]\d)(\.\d+)?)?")
+_DECIMALS = re.compile(r"\+?(\d{1,18}\.?\d{0,18}|\.\d{1,18})")
+_THOUSANDS = re.compile(r"\d{1,3}([., '\u00a0\u2019]\d{3})+")
+_COMMA = re.compile(r"([+-]?\d+),(\d*)")
+
+NEAR = Fraction(1, 10**6)
+"""What workbooks compute is as near to whole numbers."""
+
+MARKS = ".,"
+BLANKS = ("refuse", "zero")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableForm:
+    """How CSV files and workbooks are read; ``dpbb help tables`` has the same options.
+
+    Parameters
+    ----------
+    columns
+        Headings of the columns that are read, machines in this order; default: all.
+        The column that names the rows is found.
+    skip_columns
+        Headings of columns that are not read.
+    sheet
+        Name of the sheet of a workbook; it alone is read.
+    decimal, thousands
+        Marks in numbers that are texts. Default: a point, but a comma where semicolons
+        or tabs separate columns; and none.
+    scale
+        Times are multiplied by it, as are release and due dates that are numbers: 60
+        makes minutes of hours, and of ``1:24``.
+    blank
+        ``"zero"``: blank cells are 0; ``"refuse"``.
+    origin, unit
+        Dates in columns of release and due dates are counted from the origin (a
+        ``datetime`` or an ISO text) in a unit (``s``, ``min``, ``h`` or ``d``), in
+        which times are. Schedules then show dates.
+
+    Raises
+    ------
+    InstanceError
+        Says which one, what is allowed and what came.
+
+    Examples
+    --------
+    >>> TableForm(scale=60).number("1:24", "cell")
+    84
+    """
+
+    columns: Sequence[str] | None = None
+    skip_columns: Sequence[str] = ()
+    sheet: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    scale: int = 1
+    blank: str = "refuse"
+    origin: datetime | str | None = None
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, texts in (
+            ("columns", self.columns),
+            ("skip_columns", self.skip_columns),
+        ):
+            if texts is not None and (
+                isinstance(texts, str) or not all(isinstance(one, str) for one in texts)
+            ):
+                refuse(name, "a list of headings", shown(texts))
+        if self.decimal is not None and (self.decimal not in MARKS or not self.decimal):
+            refuse("decimal", "'.' or ','", shown(self.decimal))
+        if (mark := self.thousands) is not None:
+            if len(mark) != 1 or mark.isalnum() or mark in "+-:":
+                refuse("thousands", "a mark such as ',' or '.'", shown(mark))
+            if mark == self.decimal:
+                refuse("thousands", "another mark than that of decimals", shown(mark))
+        whole = isinstance(self.scale, int) and not isinstance(self.scale, bool)
+        if not whole or not 1 <= self.scale <= 10**9:
+            refuse("scale", "a whole number from 1 to 10**9", shown(self.scale))
+        if self.blank not in BLANKS:
+            refuse("blank", " or ".join(BLANKS), shown(self.blank))
+        if (self.origin is None) != (self.unit is None):
+            given = "unit" if self.origin is None else "origin"
+            refuse("origin, unit", "both or none (a date, and what 1 is)", given)
+        if self.origin is not None and not isinstance(self.origin, datetime):
+            object.__setattr__(self, "origin", read_date(str(self.origin), "origin"))
+        _ = self.clock  # which checks them
+
+    @property
+    def clock(self) -> Clock | None:
+        """What times mean as dates; None: nobody said so."""
+        if self.unit is None or not isinstance(self.origin, datetime):
+            return None
+        return Clock(self.origin, self.unit)
+
+    @property
+    def of_numbers(self) -> TableForm:
+        """The same for a table of times alone, without names of columns."""
+        return TableForm(
+            decimal=self.decimal,
+            thousands=self.thousands,
+            scale=self.scale,
+            blank=self.blank,
+        )
+
+    def plain(self, text: str, where: str, decimal: str = ".") -> str:
+        """Return a number with a decimal point and no other mark; other texts as is.
+
+        ``decimal``: the mark of decimals unless one was said, or follows from that of
+        thousands.
+
+        InstanceError: it has a decimal point where a comma was said.
+        """
+        said = self.decimal or {",": ".", ".": ","}.get(self.thousands or "")
+        mark, text = said or decimal, text.strip()
+        if self.thousands is not None:
+            by, end = re.escape(self.thousands), re.escape(mark)
+            if re.fullmatch(rf"[+-]?\d{{1,3}}({by}\d{{3}})+({end}\d*)?", text):
+                text = text.replace(self.thousands, "")
+        if mark != ",":
+            return text
+        if said and re.fullmatch(r"[+-]?\d+(\.\d+)+", text):
+            expected = "a number with a decimal comma"
+            refuse(where, expected, f"{text!r}; --thousands . takes points out")
+        return _COMMA.sub(r"\1.\2", text) if _COMMA.fullmatch(text) else text
+
+    def number(
+        self, cell: str, where: str, heading: str = "", *, scaled: bool = True
+    ) -> int:
+        """Return the whole number >= 0 of a cell; InstanceError names what takes it.
+
+        ``scaled``: whether it is a time.
+        """
+        if not cell and self.blank == "zero":
+            return 0
+        clock = _CLOCK.fullmatch(cell)
+        if self.scale == 1 or not scaled or not (clock or _DECIMALS.fullmatch(cell)):
+            return number_in(cell, where, self._hint(cell, heading))
+        if clock:
+            hours, minutes, seconds, part = clock.groups()
+            value = Fraction(int(hours)) + Fraction(int(minutes), 60)
+            value += (int(seconds or 0) + Fraction(part or 0)) / 3600
+        else:
+            value = Fraction(cell)
+        value *= self.scale
+        found = round(value)
+        if abs(value - found) > NEAR:
+            expected = f"a time that is whole when multiplied by {self.scale}"
+            refuse(where, expected, f"{cell!r}; a larger --scale is finer")
+        return found
+
+    def value(self, cell: str, where: str, heading: str, kind: str) -> int:
+        """Return what a cell of a column means: its number, or the time of a date.
+
+        ``kind``: ``"time"``, ``"release"``, ``"due"`` or ``"weight"``.
+
+        InstanceError: see ``number``; or there is no origin to count from.
+        """
+        if kind not in ("release", "due") or not is_date(cell):
+            return self.number(cell, where, heading, scaled=kind != "weight")
+        date = read_date(cell, where)
+        if self.clock is None:
+            got = f"the date {cell!r}; --origin {EXAMPLE} --unit min takes dates"
+            refuse(where, "a whole number >= 0", got)
+        return self.clock.time(date, where)
+
+    def _hint(self, cell: str, heading: str) -> str:
+        """Return which option would take a cell that is no whole number."""
+        if not cell:
+            return "; --blank zero takes it as 0"
+        if _CLOCK.fullmatch(cell):
+            return "; --scale 60 makes minutes of hours:minutes"
+        if _THOUSANDS.fullmatch(cell):
+            mark = next(one for one in cell if not one.isdecimal())
+            return f"; --thousands {mark!r} or --decimal {mark!r} says what it means"
+        if _COMMA.fullmatch(cell):
+            return "; --decimal , takes it"
+        if _DECIMALS.fullmatch(cell):
+            return "; --scale 60 makes minutes of hours"
+        return f"; --skip-columns {heading!r} leaves the column out" if heading else ""
+
+    def chosen(self, headings: Sequence[str], where: str) -> list[int]:
+        """Return the places of the columns to read, machines in their order.
+
+        ``headings``: () where there are none.
+
+        InstanceError: one of those that were said is not there.
+        """
+        named = {" ".join(text.split()): at for at, text in enumerate(headings)}
+        for flag, texts in (
+            ("--columns", self.columns or ()),
+            ("--skip-columns", self.skip_columns),
+        ):
+            for text in texts:
+                if " ".join(text.split()) not in named:
+                    _refuse_heading(flag, text, headings, where)
+        skipped = {named[" ".join(text.split())] for text in self.skip_columns}
+        read = [*range(len(headings))]
+        if self.columns is not None:
+            read = [named[" ".join(text.split())] for text in self.columns]
+        return [at for at in dict.fromkeys(read) if at not in skipped]
+
+
+def _refuse_heading(
+    flag: str, text: str, headings: Sequence[str], where: str
+) -> NoReturn:
+    known = ", ".join(filter(None, headings))
+    expected = f"one of the headings {known}" if known else "a line of headings"
+    refuse(where, f"{expected} for {flag}", shown(text))
+
+
+AS_IT_IS = TableForm()
+"""Nothing was said."""
