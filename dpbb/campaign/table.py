@@ -11,14 +11,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import DOUBTFUL, Record
-from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.features import FEATURES
@@ -85,7 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     instance: str
-    size: str
+    size: Annotated[str, msgspec.Meta(pattern=r"^\d+ x \d+$")]
     type: str
     family: str
     family_long: str
@@ -156,17 +156,16 @@ def _best_first(figures: Sequence[Figure], sign: int) -> tuple[Figure, ...]:
     return tuple(kept.values())
 
 
-def row_of(record: Record, date: str = "", hardware: str = "") -> Row:
+def row_of(record: Record) -> Row:
     """Return a record's row, with published bounds; its certificate is in its folder.
 
-    A lower bound of ours has a certificate, or is not there. ``date``: of its figures;
-    today, unless it is given. ``hardware``: how many seats of which engine, likewise.
+    A lower bound of ours has a certificate, or is not there. The date is today.
     """
     took, best = record.totals, record.status != DOUBTFUL
     ours: dict[str, Any] = {
-        "date": date or datetime.now(UTC).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
         "solver": OURS,
-        "hardware": hardware or f"{len(record.seats)} x {record.engine}",
+        "hardware": f"{len(record.seats)} x {record.engine}",
         "time": round(took.seconds, 3),
         "certificate": "yes",
         "nodes": took.nodes,
@@ -254,11 +253,13 @@ def as_text(rows: Iterable[Row]) -> str:
 
 
 def read_table(path: Path) -> list[Row]:
-    """Return the rows of a table; DpbbError: it is none."""
+    """Return the rows of a table; OptionError: it is none."""
     try:
         return msgspec.json.decode(read_file(path), type=list[Row])
     except (OSError, ValueError) as error:
-        raise DpbbError(f"{path}: expected a table of bounds, got: {error}") from error
+        raise OptionError(
+            f"{path}: expected a table of bounds, got: {error}"
+        ) from error
 
 
 def problem_of(
@@ -273,7 +274,7 @@ def problem_of(
         "": {},
         FEATURES["blocking"].words: {"blocking": True},
     }
-    if one.objective in names and one.features in features:
+    if one.type == TYPE and one.objective in names and one.features in features:
         how = {"objective": names[one.objective]} | features[one.features]
         with suppress(InstanceError):  # its file is not at hand
             return read_problem(one.instance, data_dir=data_dir, **how)
@@ -332,21 +333,23 @@ def _as_record(one: Row, figure: Figure, problem: Problem[Any] | None) -> Record
     )
 
 
-def checked(rows: Iterable[Row], path: Path, data_dir: str | None) -> list[str]:
-    """Return what does not hold in the table of a file; see ``doubts_of``."""
-    return [
-        f"{path}: {one.instance}: {doubt}"
-        for one in rows
-        for doubt in doubts_of(one, path.parent, problem_of(one, path.parent, data_dir))
-    ]
+def checked(
+    rows: Sequence[Row], path: Path, data_dir: str | None
+) -> tuple[list[str], str]:
+    """Return what does not hold in the table of a file, and how much there is in it.
 
-
-def counted(rows: Sequence[Row]) -> str:
-    """Say how much there is in a table."""
+    See ``doubts_of``.
+    """
+    doubts, read = [], 0
+    for one in rows:
+        problem = problem_of(one, path.parent, data_dir)
+        read += problem is not None and any(f.schedule for f in one.ub_data)
+        found = doubts_of(one, path.parent, problem)
+        doubts += [f"{path}: {one.instance}: {doubt}" for doubt in found]
     closed = sum(one.status == "closed" for one in rows)
     schedules = sum(any(f.schedule for f in one.ub_data) for one in rows)
     proofs = sum(any(f.file for f in one.lb_data) for one in rows)
-    return (
-        f"{len(rows)} instances, {closed} closed, {schedules} with a schedule, "
-        f"{proofs} with a certificate"
+    return doubts, (
+        f"{path}: {len(rows)} instances, {closed} closed; of {schedules} with schedules"
+        f" {read} were evaluated; {proofs} with a certificate"
     )

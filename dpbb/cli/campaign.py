@@ -186,15 +186,17 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
         check_writable(name, "--write", *folders, *files[:number])
     records, doubts = read_all(paths, data)
     rows = {path: table.read_table(path) for path in tables}
+    counts = []
     for path, found in rows.items():
-        doubts += table.checked(found, path, data)
+        wrong, count = table.checked(found, path, data)
+        doubts += wrong
+        counts.append(count)
     for doubt in doubts:
         print(doubt, file=sys.stderr)
     records.sort(key=lambda one: (one.n_jobs, one.n_machines, one.instance))
     if not records and not tables:
         raise OptionError(f"report: expected records in {paths[0]}, got none")
-    for path, found in rows.items():
-        print(f"{path}: {table.counted(found)}")
+    print(*counts, sep="\n", end="\n" * bool(counts))
     if records:
         _show(records)
     where = paths[0] if len(paths) == 1 else Path()

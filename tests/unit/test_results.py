@@ -47,8 +47,8 @@ def test_there_is_a_row_of_each_instance_and_little_room_is_taken():
 @pytest.mark.parametrize("name", TABLES)
 def test_bounds_schedules_and_certificates_hold(name):
     """Without their files, of VRF those that a certificate has are evaluated."""
-    rows = TABLES[name].values()
-    assert checked(rows, RESULTS / f"{name}.json", None) == []
+    rows = [*TABLES[name].values()]
+    assert checked(rows, RESULTS / f"{name}.json", None)[0] == []
     ours = [f for row in rows for f in row.lb_data if f.solver == OURS]
     assert all(f.file and f.certificate == "yes" for f in ours)
 
@@ -57,8 +57,9 @@ def test_bounds_schedules_and_certificates_hold(name):
 def test_vrf_schedules_hold(shared):
     rows = [row for row in TABLES["makespan"].values() if row.family == "vrf"]
     folder = str(shared / "data")
-    assert all(problem_of(row, RESULTS, folder) for row in rows)
-    assert checked(rows, RESULTS / "makespan.json", folder) == []
+    doubts, count = checked(rows, RESULTS / "makespan.json", folder)
+    assert doubts == []
+    assert "of 480 with schedules 480 were evaluated" in count
 
 
 def figures(row, side):
@@ -84,6 +85,8 @@ def test_figures_of_others_are_those_of_their_sources(shared):
         name = line["problem"].removesuffix("-makespan").removesuffix("-time")
         row = TABLES[name][line["instance"]]
         lower = {math.ceil(float(line["lb"]))} if line["lb"] else set()
+        if name == "blocking" and row.status == "open":  # than with buffers, at least
+            lower.add(TABLES["makespan"][line["instance"]].lower_bound)
         assert figures(row, "lb_data") == lower
         assert figures(row, "ub_data") == {int(line["ub"])}
 

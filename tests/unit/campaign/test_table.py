@@ -75,9 +75,22 @@ def test_another_report_reads_it_back_and_checks_all(folder, tmp_path, capsys):
         assert report(file) == 1
         assert doubt in capsys.readouterr().err
         file.write_text(json.dumps(right))
-    file.write_text("[{}]")
-    assert report(file) == 1
-    assert f"{file}: expected a table of bounds, got" in capsys.readouterr().err
+    of_others = {
+        "instance": "ta30js", "size": "20 x 20", "type": "jobshop", "family": "ta",
+        "family_long": "Taillard 1993", "status": "open",
+        "lower_bound": 1562, "upper_bound": 1584,
+        "lb_data": [{"value": 1562, "date": "2026-06-01", "solver": "OptalCP"}],
+        "ub_data": [{"value": 1584, "date": "2002-01-01", "solver": "NS2002"}],
+    }  # fmt: skip
+    for side in "lb_data", "ub_data":
+        of_others[side][0] |= {"hardware": None, "time": None, "certificate": "no"}
+    file.write_text(json.dumps([*right, of_others]))
+    assert report(file) == 0
+    assert "2 instances, 1 closed; of 1 with sch" in capsys.readouterr().out
+    for wrong in ([{}], [of_others | {"size": "20"}]):
+        file.write_text(json.dumps(wrong))
+        assert report(file) == 2
+        assert f"{file}: expected a table of bounds, got" in capsys.readouterr().err
 
 
 def test_what_a_schedule_refutes_is_no_lower_bound(folder, tmp_path):
