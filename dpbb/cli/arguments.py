@@ -59,8 +59,8 @@ def add_rows(
 
 
 COMMON = {
-    "instance INSTANCE": "ta001 to ta120, VFR30_15_2 (with --data), or a file: "
-    "Taillard's or VRF text, .csv, .xlsx (dpbb help tables), .json, .npy",
+    "instance INSTANCE": "ta001, VFR30_15_2 (with --data) or a file: text, .csv, "
+    ".xlsx, .json, .npy; see dpbb help tables",
     "--index N": "which instance of a file, from 0",
     "--objective NAME": "makespan, late-jobs ...: a wrong name lists all",
     "--blocking": "a job stays on its machine until the next is free",

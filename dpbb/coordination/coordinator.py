@@ -109,6 +109,7 @@ class Coordinator:
         before = Totals() if saved is None else saved.totals
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
         self.opened, self.deadline = now - before.seconds, now + limit
+        self._improved = now  # when something better came, or the tree was begun
         self.events = EventLog(self.opened)
         self.book = book = Book(spec, self.events, lambda: incumbent.ub)
         self.meter = RateMeter(now, before.nodes)
@@ -585,11 +586,15 @@ class Coordinator:
     def limit_reached(self, now: float) -> Termination | None:
         """Return the limit that ends the run now, if one does.
 
-        Of time, nodes or the gap; or the bound that proves its incumbent.
+        Of time, nodes or the gap, or nothing better for long; or the bound that proves
+        its incumbent.
         """
         spec, options = self.spec, self.spec.options
         if now >= self.deadline:
             return Termination.TIME_LIMIT
+        patience = options.no_improvement_s
+        if patience is not None and now >= self._improved + patience:
+            return Termination.NO_IMPROVEMENT
         if options.node_limit is not None and self.decomposed >= options.node_limit:
             return Termination.NODE_LIMIT
         if spec.root_bound is not None:
@@ -617,6 +622,7 @@ class Coordinator:
                 f"{source}: a permutation of cost {candidate.value} is below the "
                 f"lower bound {bound}"
             )
+        self._improved = now
         self.incumbent.improve(
             candidate.value, candidate.permutation, source, now - self.opened
         )

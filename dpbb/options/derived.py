@@ -27,6 +27,7 @@ class SolveKeywords(TypedDict, total=False):
     """Keywords of ``dpbb.solve``, ``submit`` and ``resume``: single options."""
 
     time_limit_s: float | None
+    no_improvement_s: float | None
     node_limit: int | None
     gap_limit: float | None
     engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]

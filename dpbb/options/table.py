@@ -294,6 +294,11 @@ class SolveOptions:
     time_limit_s: float | None = _limit(
         kinds.seconds(above=0), "stop after X seconds (30m, 2h), start-up included"
     )
+    no_improvement_s: float | None = _limit(
+        kinds.seconds(above=0),
+        "stop when nothing better came for X seconds",
+        "of exploring: from the start of a tree on",
+    )
     node_limit: int | None = _limit(kinds.whole(1), "stop after about N explored nodes")
     gap_limit: float | None = _limit(
         kinds.number(least=0, below=1),
@@ -549,6 +554,7 @@ class RunOptions:
 
     node_limit: int | None = None
     gap_limit: float | None = None
+    no_improvement_s: float | None = None
     all_optima: bool = False
     report_interval_s: float = 1.0
     checkpoint_interval_s: float = 30.0

@@ -23,6 +23,7 @@ LATE = 2.0
 
 _LIMITS = {
     Termination.TIME_LIMIT: "time limit",
+    Termination.NO_IMPROVEMENT: "no improvement",
     Termination.NODE_LIMIT: "node limit",
     Termination.GAP_LIMIT: "gap limit",
 }

@@ -46,6 +46,7 @@ class Termination(StrEnum):
 
     EXHAUSTED = "exhausted"
     TIME_LIMIT = "time_limit"
+    NO_IMPROVEMENT = "no_improvement"
     NODE_LIMIT = "node_limit"
     GAP_LIMIT = "gap_limit"
     ROOT_BOUND = "root_bound"  # of the incumbent: the rest of the tree is not needed

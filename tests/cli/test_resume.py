@@ -41,6 +41,7 @@ VALUES = {
     "cutoff": None,  # refused
     "initial": ORDER,
     "time_limit_s": 60.0,
+    "no_improvement_s": 50.0,
     "node_limit": 10**9,
     "gap_limit": 0.01,
     "heuristics": "neh",

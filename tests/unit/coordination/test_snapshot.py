@@ -121,6 +121,7 @@ def test_what_was_proved_before_is_a_lower_bound_and_a_breach_stops_the_run():
     ("limits", "termination"),
     [
         ({"time_limit_s": 3.0}, Termination.TIME_LIMIT),
+        ({"no_improvement_s": 1.5}, Termination.NO_IMPROVEMENT),
         ({"node_limit": 20}, Termination.NODE_LIMIT),
         ({"gap_limit": 1.0}, Termination.GAP_LIMIT),
     ],
