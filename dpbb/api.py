@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import SolveKeywords, SolveOptions, Strategy, kinds
+from dpbb.options import SolveKeywords, SolveOptions, Strategy, kinds, naming
 from dpbb.problem import Problem, Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.result import Result
@@ -28,6 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@naming()
 def solve(
     instance: Any,
     *,
@@ -102,6 +103,7 @@ def solve(
     return solved(call)
 
 
+@naming()
 def submit(
     instance: Any,
     *,
@@ -159,6 +161,7 @@ def submit(
     return submitted(call)
 
 
+@naming()
 def resume(
     source: str | Path,
     *,

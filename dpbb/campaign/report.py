@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,12 @@ SHOWN = (
     *("engine", "bound", "strategy", "found_by", "proof", "certificate"),
 )
 """Those of them that the report for people has."""
+
+PRINTED = (
+    *("instance", "status", "lower_bound", "makespan", "best_lower", "best_upper"),
+    *("nodes", "seconds", "gpu_hours"),
+)
+"""Those of them that a table for a paper has."""
 
 LEFT_COLUMNS = (
     *("instance", "size", "lower bound", "upper bound", "explored", "nodes, about"),
@@ -140,9 +147,7 @@ def as_csv(records: Sequence[Record]) -> str:
 def as_markdown(records: Sequence[Record]) -> str:
     """Return tables of classes, news, instances, and of what is left."""
     rows = [row_of(one) for one in records if one.attempts]
-    objectives = {one.objective for one in records}
-    cost = objectives.pop() if len(objectives) == 1 else "cost"
-    shown = [cost if name == "makespan" else name for name in SHOWN]
+    shown = _heads(SHOWN, records)
     waiting = left(records)
     many = any(one.n_jobs >= MANY_JOBS and not one.proved for one in records)
     parts = [
@@ -155,21 +160,38 @@ def as_markdown(records: Sequence[Record]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _heads(names: Sequence[str], records: Sequence[Record]) -> list[str]:
+    """Return names of columns; that of the cost is the objective, where it is one."""
+    objectives = {one.objective for one in records}
+    cost = objectives.pop() if len(objectives) == 1 else "cost"
+    return [cost if name == "makespan" else name for name in names]
+
+
 def as_latex(records: Sequence[Record]) -> str:
-    """Return the classes as a ``tabular``."""
+    """Return two tables for a paper with booktabs: the classes, and the instances."""
+    rows = [row_of(record) for record in records if record.attempts]
+    instances = [tuple(row[name] for name in PRINTED) for row in rows]
+    heads = [name.replace("_", " ") for name in _heads(PRINTED, records)]
+    tables = _tabular(CLASS_COLUMNS, classes(records)), _tabular(heads, instances)
+    return "% \\usepackage{booktabs}\n" + "\n".join(tables)
+
+
+def _tabular(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a ``tabular``; its first column is of names."""
     lines = [
-        rf"\begin{{tabular}}{{l{'r' * (len(CLASS_COLUMNS) - 1)}}}",
-        r"\hline",
-        " & ".join(CLASS_COLUMNS) + r" \\",
-        r"\hline",
-        *(
-            " & ".join(_cell(value) for value in row) + r" \\"
-            for row in classes(records)
-        ),
-        r"\hline",
+        rf"\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
+        r"\toprule",
+        " & ".join(columns) + r" \\",
+        r"\midrule",
+        *(" & ".join(_escaped(_cell(value)) for value in row) + r" \\" for row in rows),
+        r"\bottomrule",
         r"\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[&%$#_{}]", lambda found: "\\" + found.group(), text)
 
 
 def as_news(records: Sequence[Record]) -> str:

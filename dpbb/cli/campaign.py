@@ -47,8 +47,8 @@ command goes on after whatever ended it; with a larger --time-limit, unfinished 
 on from their checkpoints. Cheap ones come first, by an estimate of one second each.
 
 dpbb campaign report FOLDER... shows what came out; --write FILE (more than once) writes
-it: .csv (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many were
-proved within which time), .json (a table of bounds, as bks.json of ScheduleOpt). A
+it: .csv (instances), .md (all), .tex (classes, instances), .png, .svg or .pdf (how many
+were proved within which time), .json (a table of bounds, as bks.json of ScheduleOpt). A
 TABLE.json in the place of a FOLDER is checked, and --write FILE.json adds to it.
 
 A record that does not hold (its permutation has another makespan, its certificate is

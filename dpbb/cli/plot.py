@@ -5,13 +5,14 @@ import csv
 import io
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from dpbb.campaign.folder import Record
 from dpbb.cli.arguments import (
     FLAGS,
     add_common,
@@ -25,7 +26,7 @@ from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.progress.base import STARTING
-from dpbb.result import Improvement, Result
+from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.result import Cost, Seconds
 from dpbb.result.schedule import COLUMNS, MORE, Schedule
 from dpbb.result.written import PICTURES
@@ -38,7 +39,8 @@ KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 ALLOWED = (
     "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
-    "--log-json), a checkpoint, or the JSON of dpbb bench multigpu"
+    "--log-json), a checkpoint, a record of a campaign, or the JSON of dpbb bench "
+    "multigpu"
 )
 
 MOST_BYTES = 2**30
@@ -53,6 +55,7 @@ FILE, and what can be drawn of it (the first is the default):
   dpbb solve --output         gantt (the schedule as CSV)
   dpbb solve --log-json       convergence
   a checkpoint                intervals, convergence, gantt (of the incumbent)
+  records/NAME.json           gantt, convergence (of a campaign)
   dpbb bench multigpu --json  speedup
 With --output NAME.html a gantt is a page that tells under the pointer what each bar
 is. All others need Matplotlib: pip install 'dpbb[plot]'."""
@@ -202,6 +205,8 @@ def _json(text: str, file: str) -> Plotted:
         log = [_snapshot(value, file) for value in shots]
         return Plotted("a log", log, ("convergence",))
     (first,) = values if len(values) == 1 else (None,)
+    if isinstance(first, dict) and "attempts" in first:
+        return Plotted("a record", _recorded(text, file), ("gantt", "convergence"))
     if isinstance(first, dict) and "status" in first:
         result = Result.from_json(text)
         return Plotted("a result", result, ("gantt", "convergence"))
@@ -209,6 +214,30 @@ def _json(text: str, file: str) -> Plotted:
     if isinstance(rows, list):
         return Plotted("a benchmark", rows, ("speedup",))
     raise _unknown(file, f"other JSON: {text.strip()[:60]!r}")
+
+
+def _recorded(text: str, file: str) -> Result:
+    """Return what a record of a campaign says of an attempt."""
+    try:
+        known = msgspec.json.decode(text, type=Record)
+        return Result(
+            status=Status(known.status),
+            termination=Termination(known.termination),
+            proof=Proof(known.proof),
+            makespan=known.makespan,
+            lower_bound=known.lower_bound or 0,
+            permutation=known.permutation,
+            instance=known.instance,
+            digest=known.digest,
+            n_jobs=known.n_jobs,
+            n_machines=known.n_machines,
+            trajectory=tuple(Improvement(*step) for step in known.trajectory),
+            objective=known.objective,
+            **asdict(known.totals),
+        )
+    except ValueError as error:
+        what = "expected a record of a campaign that was tried"
+        raise OptionError(f"FILE: {file}: {what}, got: {error}") from error
 
 
 def _unknown(file: str, got: str) -> OptionError:

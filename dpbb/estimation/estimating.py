@@ -16,7 +16,7 @@ from dpbb.estimation.result import (
 )
 from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
-from dpbb.options import LB1, SolveOptions, TreeOptions, kinds
+from dpbb.options import LB1, SolveOptions, TreeOptions, kinds, naming
 from dpbb.options.derived import EstimateKeywords
 from dpbb.problem import (
     Problem,
@@ -35,6 +35,7 @@ SECONDS = 5.0
 """Default time of an estimate."""
 
 
+@naming(USED_OPTIONS)
 def estimate(
     instance: Any,  # names, paths, tables, instances, problems
     *,

@@ -1,6 +1,7 @@
 """Options of a solve: one table behind the API, the command line, TOML and docs."""
 
 from dpbb.options.derived import SolveKeywords as SolveKeywords
+from dpbb.options.signature import naming as naming
 from dpbb.options.table import BLOCK_SIZE_RANGE as BLOCK_SIZE_RANGE
 from dpbb.options.table import LB1 as LB1
 from dpbb.options.table import OPTIONS as OPTIONS

@@ -90,6 +90,21 @@ def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpb
     assert "none.csv" in missing.err
 
 
+def test_a_record_of_a_campaign_is_drawn(files, dpbb):
+    given = ("campaign", files / "shop.csv", "-o", files / "all", "--workers", "1")
+    assert dpbb(*given).code == 0
+    (record,) = (files / "all" / "records").glob("*.json")
+    drawn = read_plotted(str(record)).content
+    assert (drawn.digest, drawn.status) == (INSTANCE.digest, "optimal")
+    assert drawn.trajectory[-1].value == drawn.makespan
+    command = ("plot", record, "--output", files / "plot.png")
+    assert dpbb(*command, "--kind", "convergence").code == 0
+    assert dpbb(*command, "--instance", files / "shop.csv").code == 0
+    values = json.loads(record.read_text()) | {"status": "estimated"}
+    record.write_text(json.dumps(values))
+    assert "expected a record of a campaign that was tried" in dpbb(*command).err
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -47,7 +47,12 @@ def test_forms_hold_every_instance():
     assert markdown.count("\n| ta021") == 1
     assert markdown.count("\n| ta051") == 2  # it is not proved
     assert report.as_news([B]) in markdown
-    assert r"50x20 & 1 & 0 & 1 & 1 & 0 & 0.5 & 0 & - \\" in report.as_latex([A, B])
+    named = replace(B, source="b_1", instance="b_1", status="infeasible_cutoff")
+    latex = report.as_latex([A, named])
+    assert r"50x20 & 1 & 0 & 1 & 1 & 0 & 0.5 & 0 & - \\" in latex
+    row = r"b\_1 & infeasible\_cutoff & 3,780 & 3,845 & 3,771 & 3,846 & 0 & 1800 & - \\"
+    assert row in latex
+    assert latex.count(r"\midrule") == 2
 
 
 def test_news_are_what_the_keepers_of_a_table_need():
