@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TextIO
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.control import Control
 from rich.live import Live
+from rich.live_render import LiveRender
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -53,6 +56,31 @@ class SteadyConsole(Console):
     def show_cursor(self, show: bool = True) -> bool:
         """Leave the cursor as it is."""
         return False
+
+
+class Drawn(LiveRender):
+    """What was drawn, to be erased also where a narrower terminal has wrapped it."""
+
+    def __init__(self, renderable: RenderableType, console: Console) -> None:
+        super().__init__(renderable)
+        self._console, self._widths = console, [0]
+
+    def position_cursor(self) -> Control:
+        """Go to the begin of what was drawn, and erase it."""
+        if self._shape is not None:
+            width = self._console.width
+            self._shape = width, sum(max(1, -(-n // width)) for n in self._widths)
+        return super().position_cursor()
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        self._widths = [0]
+        for part in super().__rich_console__(console, options):
+            if isinstance(part, Segment):
+                self._widths[-1] += part.cell_length
+                self._widths += [0] * (part.text == "\n")
+            yield part
 
 
 @dataclass(slots=True)
@@ -97,6 +125,7 @@ class View:
             yield _line(TROUBLE, Text(text, "bold yellow"))
         if self.alert is not None:
             yield _line("", Text(clean(self.alert), "bold yellow"))
+        yield Text()  # the terminal writes ^C here, and nothing is wrapped by it
 
 
 class LiveProgress(ProgressPrinter):
@@ -169,6 +198,7 @@ class LiveProgress(ProgressPrinter):
             # A stdout that goes elsewhere has to go on to do so.
             redirect_stdout=sys.stdout.isatty(),
         )
+        self._live._live_render = Drawn(self.view, self._console)
         self._live.start(refresh=True)
 
     def _waits(self, snapshot: Snapshot) -> None:

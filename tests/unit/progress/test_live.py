@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import math
+import re
 import sys
 import threading
 from dataclasses import replace
@@ -12,6 +14,7 @@ from dpbb.progress.base import STARTING
 from dpbb.progress.live import LiveProgress, SteadyConsole, View
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
+ERASE = "\x1b[2K"
 HIDE_CURSOR = "\x1b[?25l"
 
 
@@ -46,7 +49,8 @@ def test_everything_has_its_place(monkeypatch):
     assert text[7].split() == where.split()
     # what has a row or a line elsewhere is not told again
     assert [line.strip() for line in text[8:]] == [
-        "2.0s tcp://10.0.0.1:4000/cpu0 joined"
+        "2.0s tcp://10.0.0.1:4000/cpu0 joined",
+        "",
     ]
 
 
@@ -112,6 +116,21 @@ def test_rows_stay_and_the_view_goes(stream):
         ["21.0s", "41.2"],
     ]
     assert HIDE_CURSOR not in stream.getvalue()
+
+
+def test_what_a_narrower_terminal_wraps_is_erased(stream):
+    progress = live(stream)
+    progress.update(BUSY)
+    progress._live.refresh()
+    drawn = stream.getvalue().rsplit(ERASE, 1)[-1].splitlines()
+    plain = [len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)) for line in drawn]
+    plain.append(0)  # the last line is empty
+    progress._live.auto_refresh, progress._console.width = False, 30
+    stream.truncate(0)
+    progress._live.refresh()
+    ups = stream.getvalue().count("\x1b[1A")
+    assert 1 + ups == sum(max(1, math.ceil(n / 30)) for n in plain) > len(plain)
+    progress.close()
 
 
 def test_closing_leaves_streams_and_threads_as_they_were(stream):
