@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dpbb.errors import UnwrittenError as UnwrittenError
     from dpbb.estimation.estimating import estimate as estimate
     from dpbb.estimation.result import Estimate as Estimate
+    from dpbb.flowshop.family import read_problem as read_problem
     from dpbb.flowshop.formats import read_instance as read_instance
     from dpbb.flowshop.heuristics.tabu import tabu_search as tabu_search
     from dpbb.flowshop.instance import FlowShopInstance as FlowShopInstance
@@ -80,6 +81,7 @@ _HOMES = {
     ),
     "dpbb.estimation.estimating": ("estimate",),
     "dpbb.estimation.result": ("Estimate",),
+    "dpbb.flowshop.family": ("read_problem",),
     "dpbb.flowshop.formats": ("read_instance",),
     "dpbb.flowshop.heuristics.tabu": ("tabu_search",),
     "dpbb.flowshop.instance": ("FlowShopInstance",),

@@ -5,8 +5,13 @@ from os import PathLike, fsdecode
 from typing import Any
 
 from dpbb.flowshop.bounds.table import BOUNDS
-from dpbb.flowshop.features import lags_in, setups_in
-from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.features import lags_of, setups_of
+from dpbb.flowshop.formats import (
+    read_instance,
+    read_setups,
+    read_shop,
+    tables_of_setups,
+)
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem, check_methods
 from dpbb.flowshop.table_form import AS_IT_IS, TableForm
@@ -35,28 +40,41 @@ def read_problem(
     table: TableForm = AS_IT_IS,
     **features: Any,
 ) -> Problem[Any]:
-    """Return the problem that somebody asks for.
+    """Return the problem that somebody asks for, as the command line does.
 
-    ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop,
-    with ``objective`` one of ``OBJECTIVES``, with ``features`` as ``FlowShop`` has them
-    (``blocking=True``), and with the set-ups of a workbook's sheet that is called so.
-    Numbers of set-ups and lags in files are written as those of the ``table``.
+    Parameters
+    ----------
+    source
+        A problem, or whatever ``read_instance`` takes: then it is a flow shop, with the
+        set-ups of a workbook's sheet that is called so.
+    objective
+        As ``FlowShop`` has it; default: the makespan.
+    index, orientation, data_dir, table
+        As of ``read_instance``. Numbers of set-ups and lags in files are written as
+        those of the ``table``.
+    **features
+        As ``FlowShop`` has them, such as ``blocking=True``.
 
-    InstanceError: see ``read_instance``, ``check_methods``, ``FlowShop``; or both.
+    Raises
+    ------
+    InstanceError
+        As ``read_instance`` and ``FlowShop``; or a problem of its own class is none.
     """
     if isinstance(source, FlowShopProblem):
         check_methods(source)
     if isinstance(source, Problem):
         return source
-    instance = read_instance(
+    instance, sheets = read_shop(
         source, index=index, orientation=orientation, data_dir=data_dir, table=table
     )
-    if isinstance(source, str | PathLike) and "setups" not in features:
-        own = setups_in(fsdecode(source), instance, table, own=True)
-        features |= {} if own is None else {"setups": own}
-    for name, read in ("setups", setups_in), ("lags", lags_in):
-        if isinstance(features.get(name), str | PathLike):
-            features[name] = read(fsdecode(features[name]), instance, table)
+    setups, lags, form = features.get("setups"), features.get("lags"), table.of_numbers
+    if setups is None and sheets:
+        tables = tables_of_setups(sheets, instance.name, form)
+        features["setups"] = setups_of(tables, instance)
+    elif isinstance(setups, str | PathLike):
+        features["setups"] = setups_of(read_setups(fsdecode(setups), form), instance)
+    if isinstance(lags, str | PathLike):
+        features["lags"] = lags_of(read_instance(lags, table=form), instance)
     objective = objective or "makespan"
     if objective == "makespan" and not features and "release" not in instance.dates:
         return FlowShopProblem(instance)

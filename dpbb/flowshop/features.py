@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from dpbb.errors import refuse, shown
 from dpbb.flowshop.formats import read_instance, read_setups
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.flowshop.times import MAX_TOTAL_TIME, whole_number
 from dpbb.options.permutations import jobs_in
 
@@ -286,36 +285,28 @@ def _buffers(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:
     return tuple(places)
 
 
-def setups_in(
-    file: str, shop: FlowShopInstance, form: TableForm = AS_IT_IS, *, own: bool = False
-) -> Times | None:
-    """Return the set-ups of a file: one table, or one of each machine, stacked.
-
-    ``own``: those that a workbook has beside the shop; None: it has none.
+def setups_of(tables: Sequence[FlowShopInstance], shop: FlowShopInstance) -> Times:
+    """Return the set-ups of one table, or of one for each machine.
 
     InstanceError: they are of other jobs, or of another number of machines.
     """
     n_jobs, n_machines = shop.times.shape
-    tables = read_setups(file, form, own=own)
-    if own and not tables:
-        return None
+    where = f"{shop.name}, setups"
     if len(tables) not in (1, n_machines):
         expected = f"a table for all machines or {n_machines} tables, one for each"
-        refuse(file, expected, f"{len(tables)}")
+        refuse(where, expected, f"{len(tables)}")
     for table in tables:
         _check_names(table.names.machines, shop, table.name)
         _check_names(table.names.jobs[:n_jobs], shop, table.name)
     if len({table.times.shape for table in tables}) > 1:
         sizes = " and ".join(sorted({str(one.times.shape) for one in tables}))
-        refuse(file, "tables of one size", sizes)
+        refuse(where, "tables of one size", sizes)
     several = [table.times for table in tables]
     return several[0] if len(several) == 1 else np.stack(several, axis=2)
 
 
-def lags_in(file: str, shop: FlowShopInstance, form: TableForm = AS_IT_IS) -> Times:
-    """Return the lags of a file; InstanceError: they are of other jobs."""
-    # the form of the shop's cells is that of its other tables of cells
-    table = read_instance(file, table=form.of_numbers)
+def lags_of(table: FlowShopInstance, shop: FlowShopInstance) -> Times:
+    """Return the lags of a table; InstanceError: they are of other jobs."""
     _check_names(table.names.jobs, shop, table.name)
     return table.times
 
@@ -323,7 +314,7 @@ def lags_in(file: str, shop: FlowShopInstance, form: TableForm = AS_IT_IS) -> Ti
 def _lags(given: Any, shop: FlowShopInstance) -> Times:
     n_jobs, n_machines = shop.times.shape
     if isinstance(given, str | PathLike):
-        given = lags_in(fsdecode(given), shop)
+        given = lags_of(read_instance(given), shop)
     return _numbers(given, "lags", [(n_jobs, n_machines - 1)], shop)
 
 
@@ -331,7 +322,7 @@ def _setups(given: Any, shop: FlowShopInstance) -> Times:
     """Return set-ups of every machine, those of the first job in the last row."""
     n_jobs, n_machines = shop.times.shape
     if isinstance(given, str | PathLike):
-        given = setups_in(fsdecode(given), shop)
+        given = setups_of(read_setups(fsdecode(given)), shop)
     rows = n_jobs, n_jobs + 1
     shapes = [(one, n_jobs, *more) for more in ((), (n_machines,)) for one in rows]
     found = _numbers(given, "setups", shapes, shop)

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,25 @@ def read_instance(
     >>> form = dpbb.TableForm(sheet="Plan", scale=60)  # doctest: +SKIP
     >>> shop = dpbb.read_instance("shop.xlsx", table=form)  # doctest: +SKIP
     """
+    shop, setups = read_shop(
+        source, index=index, orientation=orientation, data_dir=data_dir, table=table
+    )
+    more = [f"sheet {one.title} (dpbb.read_problem reads set-ups)" for one in setups]
+    return replace(shop, skipped=(*shop.skipped, *more)) if more else shop
+
+
+def read_shop(
+    source: Any,
+    *,
+    index: int | None = None,
+    orientation: str | Orientation | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+    table: TableForm = AS_IT_IS,
+) -> tuple[FlowShopInstance, list[Sheet]]:
+    """Return an instance, and the sheets of set-ups that are beside it in a workbook.
+
+    InstanceError: see ``read_instance``.
+    """
     rows = orientation_of(orientation)
     if isinstance(source, str | os.PathLike):
         text = os.fsdecode(source)
@@ -70,15 +90,15 @@ def read_instance(
             return _read_file(text, index, rows, table)
         _refuse_extras(text, index, rows, table)
         if name.startswith("ta"):
-            return taillard_instance(name)
-        return vrf_instance(name, find_vrf(name, data_dir))
+            return taillard_instance(name), []
+        return vrf_instance(name, find_vrf(name, data_dir)), []
     if index is not None:
         refuse("index", "a file of several instances", f"a {type(source).__name__}")
     if isinstance(source, FlowShopInstance):
         _refuse_extras(source.name, index, rows, table)
-        return source
+        return source, []
     _refuse_table(table, f"a {type(source).__name__}")
-    return FlowShopInstance.from_array(source, orientation=rows)
+    return FlowShopInstance.from_array(source, orientation=rows), []
 
 
 def vrf_instance(name: str, place: Place) -> FlowShopInstance:
@@ -111,7 +131,7 @@ def sources_in(file: str, table: TableForm = AS_IT_IS) -> list[str]:
     ``"FILE[3]"`` is the one that it says. ``table``: as of ``read_instance``.
     """
     path, index = file_and_index(file)
-    _, tables = _tables_of(path, None, table)
+    _, tables, _ = _tables_of(path, None, table)
     if index is not None:
         _only(tables, path, index)
         return [file]
@@ -120,27 +140,24 @@ def sources_in(file: str, table: TableForm = AS_IT_IS) -> list[str]:
     )
 
 
-def read_setups(
-    file: str, table: TableForm = AS_IT_IS, *, own: bool = False
-) -> list[FlowShopInstance]:
-    """Return tables of set-ups: of a workbook the sheets called so, if there are any.
+def read_setups(file: str, form: TableForm = AS_IT_IS) -> list[FlowShopInstance]:
+    """Return tables of set-ups: of a workbook the sheets called so, if any are."""
+    stem, tables, setups = _tables_of(file, None, form)
+    return tables_of_setups(setups or tables, stem, form)
 
-    ``own``: those alone, if they have a number, unless one sheet is asked for.
-    """
-    path = file_and_index(file)[0] if own else file
-    if own and (Path(path).suffix.lower() != ".xlsx" or table.sheet is not None):
-        return []
-    form = table.of_numbers
-    stem, tables = _tables_of(path, None, form, of_setups=True)
-    sheets = [one for one in tables if isinstance(one, Sheet)]
-    if own:
-        tables = [one for one in sheets if is_setups(one.title) and not one.is_empty]
-    for one in sheets:
-        _fill_diagonal(one)
-    return [
-        _instance_of(f"{stem}[{number}]", one, f"{path}, table {number}", None, form)
-        for number, one in enumerate(tables)
-    ]
+
+def tables_of_setups(
+    tables: Sequence[Table | Sheet], name: str, form: TableForm = AS_IT_IS
+) -> list[FlowShopInstance]:
+    """Return tables of set-ups; ``name``: of the file."""
+    found = []
+    for number, one in enumerate(tables):
+        where = f"{name}, table {number}"
+        if isinstance(one, Sheet):
+            where = one.where
+            _fill_diagonal(one)
+        found.append(_instance_of(where, one, where, None, form))
+    return found
 
 
 def _fill_diagonal(sheet: Sheet) -> None:
@@ -153,14 +170,15 @@ def _fill_diagonal(sheet: Sheet) -> None:
 
 def _read_file(
     name: str, index: int | None, rows: Orientation | None, form: TableForm
-) -> FlowShopInstance:
+) -> tuple[FlowShopInstance, list[Sheet]]:
     if index is None:
         name, index = file_and_index(name)
-    stem, tables = _tables_of(name, rows, form)
+    stem, tables, setups = _tables_of(name, rows, form)
     number, table = _only(tables, name, index)
     if len(tables) > 1:
         stem, name = f"{stem}[{number}]", f"{name}, instance {number}"
-    return _instance_of(stem, table, name, rows, form)
+    filled = [one for one in setups if not one.is_empty]
+    return _instance_of(stem, table, name, rows, form), filled
 
 
 def _instance_of(
@@ -182,11 +200,11 @@ def _read_texts(content: bytes, name: str, rows: Orientation | None) -> list[Tab
 
 
 def _tables_of(
-    name: str, rows: Orientation | None, form: TableForm, *, of_setups: bool = False
-) -> tuple[str, Sequence[Table | Sheet]]:
-    """Return a file's name without its suffix, and its tables.
+    name: str, rows: Orientation | None, form: TableForm
+) -> tuple[str, Sequence[Table | Sheet], list[Sheet]]:
+    """Return a file's name without its suffix, its tables, and its sheets of set-ups.
 
-    ``of_setups``: with sheets of set-ups, or those alone.
+    Of a workbook with nothing but set-ups they are the tables.
     """
     if name == STDIN:
         name, path = "standard input", Path("stdin")
@@ -202,33 +220,32 @@ def _tables_of(
         content, suffix = _content_of(name), path.suffix.lower()
     if suffix in CELLS:
         sheets = CELLS[suffix](content, name, form)
-        return path.stem, _sheets(sheets, name, form, of_setups=of_setups)
+        return path.stem, *_sheets(sheets, name, form)
     _refuse_table(form, f"the file {name}")
     if suffix in TEXT_SUFFIXES:
-        return path.stem, _read_texts(content, name, rows)
+        return path.stem, _read_texts(content, name, rows), []
     if suffix not in TABLES:
         known = ", ".join([*TEXT_SUFFIXES[1:], *CELLS, *TABLES])
         refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
-    return path.stem, TABLES[suffix](content, name)
+    return path.stem, TABLES[suffix](content, name), []
 
 
 def _sheets(
-    sheets: list[Sheet], name: str, form: TableForm, *, of_setups: bool
-) -> list[Sheet]:
-    """Return the sheets that are instances, or set-ups."""
+    sheets: list[Sheet], name: str, form: TableForm
+) -> tuple[list[Sheet], list[Sheet]]:
+    """Return the sheets that are instances, and those of set-ups."""
     if form.sheet is not None:
         titles = ", ".join(one.title for one in sheets if one.title)
         found = [one for one in sheets if one.title == form.sheet]
         if not found:
             known = f"one of the sheets {titles}" if titles else "a workbook"
             refuse(name, f"{known} for --sheet", shown(form.sheet))
-        return found
-    setups = [one for one in sheets if is_setups(one.title)]
-    if of_setups:
-        return setups or sheets
+        return found, []
     for one in sheets:
         refuse_calendar(one.title, name, "say --sheet with the name of another sheet")
-    return [one for one in sheets if one not in setups] or sheets
+    setups = [one for one in sheets if is_setups(one.title)]
+    others = [one for one in sheets if not is_setups(one.title)]
+    return (others, setups) if others else (setups, [])
 
 
 def _content_of(name: str) -> bytes:

@@ -41,8 +41,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, refuse, shown
-from dpbb.flowshop.features import FEATURES, Features, check_together
-from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.features import FEATURES, Features, check_together, setups_of
+from dpbb.flowshop.formats import read_shop, tables_of_setups
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import longest_makespan, tails
 from dpbb.modeling import Model
@@ -144,7 +144,9 @@ class FlowShop(Model):
         kind = OBJECTIVES.get(objective)
         if kind is None:
             refuse("objective", f"one of {', '.join(OBJECTIVES)}", shown(objective))
-        instance = read_instance(source)
+        instance, sheets = read_shop(source)
+        if setups is None and sheets:
+            setups = setups_of(tables_of_setups(sheets, instance.name), instance)
         given = {"release": release, "due": due, "weight": weights}
         dates: dict[str, Any] = {n: one for n, one in given.items() if one is not None}
         if dates:

@@ -15,6 +15,7 @@ from dpbb.text.clock import EXAMPLE, Clock, is_date, read_date
 
 _CLOCK = re.compile(r"(\d{1,9}):([0-5]\d)(?::([0-5]\d)(\.\d+)?)?")
 _DECIMALS = re.compile(r"\+?(\d{1,18}\.?\d{0,18}|\.\d{1,18})")
+_OTHER_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( .*)?")
 _THOUSANDS = re.compile(r"\d{1,3}([., '\u00a0\u2019]\d{3})+")
 _COMMA = re.compile(r"([+-]?\d+),(\d*)")
 
@@ -182,6 +183,8 @@ class TableForm:
         """Return which option would take a cell that is no whole number."""
         if not cell:
             return "; --blank zero takes it as 0"
+        if _OTHER_DATE.fullmatch(cell):
+            return f"; texts of dates are such as {EXAMPLE}"
         if _CLOCK.fullmatch(cell):
             return "; --scale 60 makes minutes of hours:minutes"
         if _THOUSANDS.fullmatch(cell):
@@ -196,11 +199,11 @@ class TableForm:
     def chosen(self, headings: Sequence[str], where: str) -> list[int]:
         """Return the places of the columns to read, machines in their order.
 
-        ``headings``: () where there are none.
+        ``headings``: empty where there are none.
 
         InstanceError: one of those that were said is not there.
         """
-        named = {" ".join(text.split()): at for at, text in enumerate(headings)}
+        named = {" ".join(one.split()): at for at, one in enumerate(headings) if one}
         for flag, texts in (
             ("--columns", self.columns or ()),
             ("--skip-columns", self.skip_columns),

@@ -129,92 +129,61 @@ def table_of_cells(
 
     ``orientation``: as of ``table_of``.
     """
-    path = sheet.where
-    rows = [(n, [cell.strip() for cell in row]) for n, row in sheet.cells]
-    rows = [(n, row) for n, row in rows if any(row)]
-    if not rows:
-        refuse(path, "a table of processing times", "an empty file")
-    titles = _n_titles(rows)
-    skipped = [f"line {n} ({_start(row)})" for n, row in rows[:titles]]
-    rows = rows[titles:]
-    filled = [at for _, row in rows for at, cell in enumerate(row) if cell]
-    left, right = min(filled), max(filled) + 1  # a sheet may begin in any column
-    rows = [(number, row[left:right]) for number, row in rows]
-    number, first = rows[0]
-    top, width = f"{path}, line {number}", len(first)
+    path, (lines, left, skipped) = sheet.where, _trimmed(sheet)
+    number, first = lines[0]
+    width = len(first)
+
+    def cell(line: int, at: int) -> str:
+        return f"{path}, line {line}, cell {left + at + 1}"
+
+    top = f"{path}, line {number}"
     header = _is_header(first, top)
-    body = rows[1:] if header else rows
+    body = lines[header:]
     if not body:
         refuse(path, "rows of processing times", "only a header")
     for n, row in body:
         if len(row) != width:
-            refuse(
-                f"{path}, line {n}", f"{width} cells as in line {number}", f"{len(row)}"
-            )
-    heads = first if header else []
-    chosen = form.chosen(heads, top) if header else [*range(width)]
-    if not header:
-        form.chosen([], top)  # refuses headings
-    label = _label(heads, body)
-    labels = [] if label is None else [row[label] for _, row in body]
+            expected = f"{width} cells as in line {number}"
+            refuse(f"{path}, line {n}", expected, f"{len(row)}")
+    heads = first if header else [""] * width
+    chosen = form.chosen(heads, top)
+    label = _label(heads, header, body)
+    labels = [row[label] for _, row in body if label is not None]
     for names, where, what in (
-        ([*filter(None, heads)], top, "column names"),
+        (filter(None, heads), top, "column names"),
         (labels, path, "names in the first column"),
     ):
         if (twice := first_repeated(names)) is not None:
             refuse(where, f"different {what}", f"{twice!r} twice")
     if not header and label is None and width > 1:
         _refuse_row_numbers([row[0] for _, row in body], path)
-    chosen = [at for at in chosen if at != label]
-    texts = [heads[at] if header else "" for at in chosen]
-    dates = {
-        name: chosen[place]
-        for name, place in _dates_in(texts, top, orientation).items()
-    }
-    empty = [n for n, at in dates.items() if not any(row[at] for _, row in body)]
-    for name in empty:
-        chosen.remove(dates.pop(name))
-    if label is not None:
-        chosen = [at for at in chosen if not (heads and is_number(heads[at]))]
-    skipped += [
-        f"column {text or at + 1}"
-        for at, text in enumerate(heads)
-        if at not in chosen and at != label and date_of(text) not in empty
-    ]
+    texts = [text if at in chosen else "" for at, text in enumerate(heads)]
+    dates = _dates_in(texts, top, orientation)
+    blank = [at for at in range(width) if not any(row[at] for _, row in body)]
+    # what nobody has filled in, a spacer too, is none
+    nothing = {at for at in blank if header and (not heads[at] or date_of(heads[at]))}
+    nothing |= set() if label is None else {label}
+    dates = {name: at for name, at in dates.items() if at not in nothing}
+    chosen = [at for at in chosen if at not in nothing and not is_number(heads[at])]
     machines = [at for at in chosen if at not in dates.values()]
     if not machines:
         refuse(top, "columns of processing times", f"none besides {', '.join(heads)}")
-
-    def placed(at: int) -> Placed:
-        return Placed(f"{top}, cell {left + at + 1}", heads[at])
-
     for at in machines:
         if header and not heads[at]:
             got = "none; --columns says which columns to read"
-            refuse(placed(at).where, "a heading", got)
-    corner = left + 1 + (label or 0)
+            refuse(cell(number, at), "a heading", got)
     check_headings(
-        Placed(
-            f"{top}, cell {corner}",
-            heads[label] if label is not None and header else "",
-        ),
-        [
-            Placed(f"{path}, line {n}, cell {corner}", row[label])
-            for n, row in body
-            if label is not None
-        ],
-        [*map(placed, machines)] if header and form.columns is None else [],
+        Placed(cell(number, label or 0), "" if label is None else heads[label]),
+        [Placed(cell(n, label), row[label]) for n, row in body if label is not None],
+        [Placed(cell(number, at), heads[at]) for at in machines]
+        if header and form.columns is None
+        else [],
         orientation,
     )
     kinds = {at: name for name, at in dates.items()}
     read = [
         {
-            at: form.value(
-                row[at],
-                f"{path}, line {n}, cell {left + at + 1}",
-                heads[at] if header else "",
-                kinds.get(at, "time"),
-            )
+            at: form.value(row[at], cell(n, at), heads[at], kinds.get(at, "time"))
             for at in chosen
         }
         for n, row in body
@@ -227,8 +196,32 @@ def table_of_cells(
             form.clock,
         ),
         dates={name: [row[at] for row in read] for name, at in dates.items()},
-        skipped=tuple(skipped),
+        skipped=(
+            *skipped,
+            *(
+                f"column {text}"
+                for at, text in enumerate(heads)
+                if text and at not in chosen and at not in nothing
+            ),
+        ),
     )
+
+
+def _trimmed(sheet: Sheet) -> tuple[list[tuple[int, list[str]]], int, list[str]]:
+    """Return the lines of a table, how many columns stand before it, and its titles.
+
+    A sheet may begin in any column, and with lines that are not the table's.
+    """
+    lines = [(n, [cell.strip() for cell in row]) for n, row in sheet.cells]
+    lines = [(n, row) for n, row in lines if any(row)]
+    if not lines:
+        refuse(sheet.where, "a table of processing times", "an empty file")
+    titles = _n_titles(lines)
+    skipped = [f"line {n} ({_start(row)})" for n, row in lines[:titles]]
+    lines = lines[titles:]
+    filled = [at for _, row in lines for at, cell in enumerate(row) if cell]
+    left, right = min(filled), max(filled) + 1
+    return [(n, row[left:right]) for n, row in lines], left, skipped
 
 
 def _start(row: list[str]) -> str:
@@ -237,16 +230,17 @@ def _start(row: list[str]) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _label(heads: list[str], body: list[tuple[int, list[str]]]) -> int | None:
+def _label(
+    heads: list[str], header: bool, body: list[tuple[int, list[str]]]
+) -> int | None:
     """Return the place of the column that names the rows, if there is one."""
-    width = len(body[0][1])
-    if width == 1:
+    if len(heads) == 1:
         return None
     said = label_of(heads)
     if said is not None:
         return said
     digits = any(_DIGITS.fullmatch(row[0]) or _is_number(row[0]) for _, row in body)
-    return 0 if (heads and not heads[0]) or not digits else None
+    return 0 if (header and not heads[0]) or not digits else None
 
 
 def _n_titles(rows: list[tuple[int, list[str]]]) -> int:

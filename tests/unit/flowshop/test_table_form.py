@@ -54,6 +54,7 @@ def test_numbers_are_read_as_was_said(tmp_path, cells, form, times):
         ('"1,5"', "--decimal"),
         ('"1,250"', "--thousands"),
         ("soon", "--skip-columns 'weld'"),
+        ("4.5.2026", "2026-05-04T06:00"),
     ],
 )
 def test_what_refuses_a_cell_names_the_option_that_takes_it(tmp_path, cell, option):
@@ -174,6 +175,8 @@ def test_workbooks_have_dates_clock_times_and_set_ups(tmp_path, book):
     assert problem.instance.times.tolist() == [[90, 45, 1500], [60, 90, 15]]
     assert problem.instance.dates["due"].tolist() == [180, 1080]
     assert problem.features.setups[:, :, 0].tolist() == [[0, 30], [60, 0], [0, 0]]
+    (told,) = set(read_instance(path, table=form).skipped) - {*problem.instance.skipped}
+    assert "Set-ups" in told
     alone = TableForm(scale=60, decimal=",", sheet="Plan", **DATED)
     problem = read_problem(path, table=alone, objective="total-tardiness")
     assert problem.features.setups is None

@@ -27,6 +27,7 @@ def test_the_template_is_solved_as_it_is_and_filled_in(tmp_path):
             book["setups"].cell(row, column, row)
     book.save(path)
     problem = read_problem(path, objective="weighted-tardiness")
+    assert dpbb.FlowShop(path, objective="weighted-tardiness").digest == problem.digest
     assert problem.instance.dates["weight"].tolist() == [1, 2, 1]
     assert problem.features.setups[:, :, 3].tolist()[:2] == [[0, 2, 2], [3, 0, 3]]
 
