@@ -2,7 +2,7 @@
 
 import csv
 
-from tests.bench import cold, estimate, heuristics
+from tests.bench import cold, estimate, heuristics, progress
 
 
 def test_a_cold_process_proves_the_best_known(capsys):
@@ -32,3 +32,9 @@ def test_heuristics_are_above_the_best_known(capsys):
     assert [row[1].strip(), row[2].strip()] == ["20x5", "0.2"]
     assert 0 <= float(row[3]) < 2
     assert verdict == ["all schedules are right"]
+
+
+def test_a_short_run_is_over_before_it_is_estimated():
+    text, factor = progress.row(progress.Tree("ta014", 1377), None)
+    assert factor is None
+    assert "1.61e+04" in text

@@ -250,3 +250,4 @@ def test_a_scheduler_that_is_gone_looks_gone(page):
     page.clock.run_for(20_000)
     page.locator("#dpbb-lost", has_text="was lost at").wait_for()
     assert page.locator("body.dpbb-lost").count() == 1
+    assert page.title() == "no connection · dpbb"

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,14 +10,15 @@ pytest.importorskip("bokeh")
 
 from bokeh.document import Document
 
-from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
+from dpbb.coordination.snapshot import CheckpointSnapshot, Left, RunState
 from dpbb.dashboard import charts
 from dpbb.dashboard.controls import Buttons, Picker
 from dpbb.dashboard.feed import History, RunView
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.page import PARTS, _missing, show
 from dpbb.dashboard.panels import html
-from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, view
+from dpbb.text.labels import Names
+from tests.unit.dashboard.fakes import BASE, PROBLEM, FakeControls, FakeFeed, view
 
 
 def data(root, index=0):
@@ -153,6 +155,16 @@ def test_text_of_others_is_escaped():
     assert "<b>seat-1" not in html("events", shown)
 
 
+def test_the_time_left_leads_with_its_middle():
+    left = Left((1e6, 5e6, 9e6), (2.0, 25.0, 120.0))
+    text = re.sub(r"<.*?>", " ", html("status", view(left=left)))
+    assert "~25 s" in text
+    assert "2 to 120 s" in text or "2 s to 2 min" in text
+    assert "of ~6.50 M" in text
+    assert "no useful estimate yet" in html("status", view())
+    assert "time left" not in tiles(view(state=RunState.FINISHED))
+
+
 def tiles(shown):
     """The status line: values by name."""
     text = html("status", shown)
@@ -193,5 +205,11 @@ def test_the_gantt_chart_is_the_incumbents_schedule():
     assert begins[1, 1] == (1, 5)
     assert begins[0, 1] == (5, 7)
     assert begins[2, 1] == (7, 9)
+    names = Names(("door", "frame", "panel"), ("cut", "weld"))
+    named = replace(view(run_id="named"), problem=PROBLEM.with_names(names))
+    part.update(named)
+    bars = data(part.root)
+    assert {*bars["job"]} == {*names.jobs}
+    assert {*bars["name"]} == {*names.machines}
     part.update(view(permutation=None, value=None))
     assert len(data(part.root)["left"]) == 0
