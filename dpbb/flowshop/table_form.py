@@ -134,7 +134,7 @@ class TableForm:
                 text = text.replace(self.thousands, "")
         if mark != ",":
             return text
-        if said and re.fullmatch(r"[+-]?\d+(\.\d+)+", text):
+        if said and re.fullmatch(r"[+-]?\d+(\.\d+)+(,\d*)?", text):
             expected = "a number with a decimal comma"
             refuse(where, expected, f"{text!r}; --thousands . takes points out")
         return _COMMA.sub(r"\1.\2", text) if _COMMA.fullmatch(text) else text
@@ -211,11 +211,14 @@ class TableForm:
             for text in texts:
                 if " ".join(text.split()) not in named:
                     _refuse_heading(flag, text, headings, where)
-        skipped = {named[" ".join(text.split())] for text in self.skip_columns}
         read = [*range(len(headings))]
         if self.columns is not None:
             read = [named[" ".join(text.split())] for text in self.columns]
-        return [at for at in dict.fromkeys(read) if at not in skipped]
+        return [at for at in dict.fromkeys(read) if not self.skips(headings[at])]
+
+    def skips(self, heading: str) -> bool:
+        """Whether a column is not to be read."""
+        return heading.split() in [text.split() for text in self.skip_columns]
 
 
 def _refuse_heading(

@@ -147,7 +147,7 @@ def table_of_cells(
             refuse(f"{path}, line {n}", expected, f"{len(row)}")
     heads = first if header else [""] * width
     chosen = form.chosen(heads, top)
-    label = _label(heads, header, body)
+    label = _label(heads, header, body, form)
     labels = [row[label] for _, row in body if label is not None]
     for names, where, what in (
         (filter(None, heads), top, "column names"),
@@ -231,13 +231,13 @@ def _start(row: list[str]) -> str:
 
 
 def _label(
-    heads: list[str], header: bool, body: list[tuple[int, list[str]]]
+    heads: list[str], header: bool, body: list[tuple[int, list[str]]], form: TableForm
 ) -> int | None:
     """Return the place of the column that names the rows, if there is one."""
     if len(heads) == 1:
         return None
-    said = label_of(heads)
-    if said is not None:
+    said = label_of(["" if form.skips(text) else text for text in heads])
+    if said is not None or form.skips(heads[0]):
         return said
     digits = any(_DIGITS.fullmatch(row[0]) or _is_number(row[0]) for _, row in body)
     return 0 if (header and not heads[0]) or not digits else None

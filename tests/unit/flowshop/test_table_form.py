@@ -87,6 +87,8 @@ def test_columns_are_found_chosen_and_skipped(tmp_path):
         ("cut", "weld"),
     )
     assert not shop.dates
+    nameless = read(tmp_path, TABLE, columns=["cut"], skip_columns=["order", "Nr"])
+    assert nameless.names.jobs == ()
     for name in ("columns", "skip_columns"):
         flag = "--" + name.replace("_", "-")
         with pytest.raises(InstanceError, match=rf"line 3: .* for {flag}, got 'paint'"):
