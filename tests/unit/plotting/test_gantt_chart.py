@@ -1,3 +1,6 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -6,7 +9,9 @@ from matplotlib.collections import PolyCollection
 import dpbb
 from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting import gantt
-from dpbb.plotting.gantt_chart import BAR
+from dpbb.plotting.gantt_chart import BAR, gantt_figure
+from dpbb.text.clock import Clock
+from dpbb.text.labels import Names
 from tests.unit.plotting.samples import INSTANCE, ORDER, result, schedule_of
 
 
@@ -97,3 +102,21 @@ def test_jobs_that_a_machine_has_at_the_same_time_share_its_row(ax):
     assert oven == [(1, 0.58, 0.86), (2, 0.86, 1.14), (6, 1.14, 1.42)]
     heights = {round(high - low, 3) for _, low, high in drawn}
     assert heights == {0.28, 0.84}
+
+
+def test_times_with_a_clock_are_dates_on_the_axis(ax):
+    clock = Clock(datetime(2026, 5, 4, 6, 30), "min")
+    schedule = replace(
+        schedule_of(INSTANCE.times * 60, ORDER), names=Names(clock=clock)
+    )
+    gantt(schedule, ax)
+    ticks = [clock.at(time) for time in ax.get_xticks()]
+    assert len(ticks) > 1
+    assert all(tick.minute == 0 for tick in ticks)
+    assert ax.get_xlim()[0] == 0
+    assert legend(ax)[1] == f"end {clock.text(schedule.makespan)}"
+    chart = gantt_figure(schedule)
+    origin = clock.origin.replace(tzinfo=UTC)
+    assert chart.x_range.start == origin.timestamp() * 1000
+    minutes = (chart.x_range.end - chart.x_range.start) / 60_000
+    assert minutes == pytest.approx(1.01 * schedule.makespan)
