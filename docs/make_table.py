@@ -13,16 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dpbb.campaign.report import as_table
-from dpbb.campaign.table import (
-    OURS,
-    Figure,
-    Row,
-    as_text,
-    read_table,
-    row,
-    sizes,
-    theirs,
-)
+from dpbb.campaign.table import OURS, Figure, Row, as_text, read_table, row, theirs
 from dpbb.estimation.rates import h100_rate
 from dpbb.proof import checker
 
@@ -41,6 +32,10 @@ RELAXED = "makespan with buffers"
 COLUMNS = (
     *("instance", "size", "lower", "upper", "status", "lower bound by"),
     *("upper bound by", "`dpbb verify`", "nodes", "s", "on", "kJ", "H100-hours left"),
+)
+COUNT_COLUMNS = (
+    *("file in `results`", "problem", "instances", "closed", "with a schedule"),
+    *("with a certificate", "proved again"),
 )
 NEWS_COLUMNS = ("instance", "problem", "what", "before", "evidence", "`dpbb verify`")
 
@@ -82,7 +77,7 @@ def with_relaxation(rows: list[Row], relaxed: list[Row]) -> list[Row]:
             lower.append(theirs(RELAXED, source, value=known[one.instance]))
         same = ("objective", "features", "refuted", "estimate")
         more = {name: getattr(one, name) for name in same}
-        found.append(row(one.instance, *sizes(one), lower, one.ub_data, **more))
+        found.append(row(one.instance, *one.shape, lower, one.ub_data, **more))
     return found
 
 
@@ -94,7 +89,7 @@ def page(rows: list[Row]) -> str:
         run = ours or next((f for f in one.ub_data if f.solver == OURS), None)
         left = None
         if one.estimate:
-            rate = h100_rate(*sizes(one)).nodes_per_second
+            rate = h100_rate(*one.shape).nodes_per_second
             left = one.estimate[0] / rate / 3600
         cells.append(
             (
@@ -136,6 +131,19 @@ def news(tables: dict[str, list[Row]]) -> str:
     return as_table(NEWS_COLUMNS, cells)
 
 
+def counts(tables: dict[str, list[Row]]) -> str:
+    """Return how much there is in each table."""
+    cells = []
+    for name, rows in tables.items():
+        ours = [f for one in rows for f in one.lb_data if f.file]
+        closed = sum(one.status == "closed" for one in rows)
+        schedules = sum(any(f.schedule for f in one.ub_data) for one in rows)
+        again = sum(f.verdict == "proved again" for f in ours)
+        of = len(rows), closed, schedules, len(ours), again
+        cells.append((f"`{name}.json`", PROBLEMS[name].lower(), *of))
+    return as_table(COUNT_COLUMNS, cells)
+
+
 def pages() -> dict[str, str]:
     """Return all files, by their names in ``results``."""
     tables = {
@@ -144,7 +152,7 @@ def pages() -> dict[str, str]:
     tables["blocking"] = with_relaxation(tables["blocking"], tables["makespan"])
     made = {f"{name}.json": as_text(rows) for name, rows in tables.items()}
     made |= {f"{name}.md": page(rows) for name, rows in tables.items()}
-    return made | {"news.md": news(tables)}
+    return made | {"news.md": news(tables), "counts.md": counts(tables)}
 
 
 if __name__ == "__main__":

@@ -100,9 +100,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimate: tuple[float, ...] = ()
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What tells it from others."""
-        return self.instance, self.objective, self.features
+    def shape(self) -> tuple[int, int]:
+        """Jobs and machines."""
+        n_jobs, n_machines = map(int, self.size.split(" x "))
+        return n_jobs, n_machines
 
 
 def row(
@@ -127,6 +128,8 @@ def row(
     closed = least is not None and least == most
     if closed and below[0].file:
         more.pop("estimate", None)
+    if more.get("objective") == "makespan":  # left out, as other defaults
+        del more["objective"]
     family = next((name for name in FAMILIES if instance.startswith(name)), "")
     return Row(
         instance=instance,
@@ -165,7 +168,7 @@ def row_of(record: Record) -> Row:
     ours: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
         "solver": OURS,
-        "hardware": f"{len(record.seats)} x {record.engine}",
+        "hardware": f"{len(record.seats)} x {record.engine}" if record.seats else None,
         "time": round(took.seconds, 3),
         "certificate": "yes",
         "nodes": took.nodes,
@@ -203,27 +206,21 @@ def theirs(solver: str, source: str, **more: Any) -> Figure:
     return Figure(solver=solver, source=source, **facts | more)
 
 
-def sizes(one: Row) -> tuple[int, int]:
-    """Jobs and machines."""
-    n_jobs, n_machines = map(int, one.size.split(" x "))
-    return n_jobs, n_machines
-
-
 def merged(rows: Iterable[Row]) -> list[Row]:
     """Return one row of each instance, with the figures of all that there are of it."""
-    found: dict[tuple[str, str, str], Row] = {}
+    found: dict[tuple[str, ...], Row] = {}
     for one in rows:
-        old = found.get(one.key)
-        if old is not None:
+        key = one.instance, one.objective, one.features
+        if old := found.get(key):
             one = row(
-                *(one.instance, *sizes(one)),
+                *(one.instance, *one.shape),
                 *(old.lb_data + one.lb_data, old.ub_data + one.ub_data),
                 objective=one.objective,
                 features=one.features,
                 refuted=old.refuted,
                 estimate=one.estimate or old.estimate,
             )
-        found[one.key] = one
+        found[key] = one
     return list(found.values())
 
 
@@ -295,7 +292,7 @@ def doubts_of(one: Row, folder: Path, problem: Problem[Any] | None) -> list[str]
     only what needs no times is looked at.
     """
     found = []
-    best = row(one.instance, *sizes(one), one.lb_data, one.ub_data)
+    best = row(one.instance, *one.shape, one.lb_data, one.ub_data)
     for name in ("lower_bound", "upper_bound", "status"):
         said, value = getattr(one, name), getattr(best, name)
         if said != value:
@@ -311,7 +308,7 @@ def doubts_of(one: Row, folder: Path, problem: Problem[Any] | None) -> list[str]
 
 def _as_record(one: Row, figure: Figure, problem: Problem[Any] | None) -> Record | None:
     """Return what a record would say of a figure; None of one that nothing shows."""
-    n_jobs, n_machines = sizes(one)
+    n_jobs, n_machines = one.shape
     facts: dict[str, Any] = {}
     if figure.schedule:
         order = tuple(job - 1 for job in figure.schedule)

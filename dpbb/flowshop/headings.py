@@ -78,14 +78,9 @@ def is_label(heading: object) -> bool:
 def label_of(headings: Sequence[str]) -> int | None:
     """Return the place of the column that names the rows; None if no heading says so.
 
-    Of several the first that is not only of their numbers. Machines stand first, if at
-    all: a later column that is called so may be one machine's.
+    Of several the first that is not only of their numbers.
     """
-    found = [
-        at
-        for at, heading in enumerate(headings)
-        if is_label(heading) and (at == 0 or _MACHINES.isdisjoint(_words_of(heading)))
-    ]
+    found = [at for at, heading in enumerate(headings) if is_label(heading)]
     named = (at for at in found if _NAMED.intersection(_words_of(headings[at])))
     return next(named, found[0] if found else None)
 

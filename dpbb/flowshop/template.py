@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dpbb.errors import OptionError
 from dpbb.result.written import check_form
-from dpbb.text.files import whole_file
+from dpbb.text.files import check_writable, whole_file
 
 JOBS = {"door": (4, 3, 6, 5), "frame": (2, 5, 4, 3), "panel": (3, 2, 2, 6)}
 MACHINES = ("cut", "plane", "assemble", "paint")
@@ -28,6 +28,7 @@ def write_template(path: str | Path) -> None:
         raise OptionError(f"FILE: expected a name ending in .xlsx, got {path}")
     if Path(path).exists():
         raise OptionError(f"FILE: expected a file that is not there yet, got {path}")
+    check_writable(path, "FILE")
     from openpyxl import Workbook
     from openpyxl.styles import Font
 

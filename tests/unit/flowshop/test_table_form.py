@@ -97,8 +97,6 @@ def test_columns_are_found_chosen_and_skipped(tmp_path):
             read(tmp_path, "1,2\n3,4\n", **{name: ["cut"]})
     with pytest.raises(InstanceError, match="--skip-columns 'customer'"):
         read(tmp_path, TABLE)
-    with pytest.raises(InstanceError, match="--skip-columns 'station'"):
-        read(tmp_path, "cut,station,weld\n3,4,5\n6,7,8\n")
     with pytest.raises(InstanceError, match="no calendars and shifts"):
         read(tmp_path, "job,cut,night shift\nA,1,2\n")
 
