@@ -211,6 +211,8 @@ class Forecaster:
             outlook, spec = run.outlook, run.coordinator.spec
             if outlook.busy or spec.tuning.estimates is Estimates.OFF:
                 continue
+            if not run.coordinator.nodes:  # what compiles has no rate yet
+                continue
             now = run.coordinator.seconds(self._clock()), run.coordinator.nodes
             if not outlook.is_due(*now, run.coordinator.ub):
                 continue

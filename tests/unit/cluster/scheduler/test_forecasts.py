@@ -15,6 +15,7 @@ from dpbb.cluster.scheduler.forecasts import (
     rest,
 )
 from dpbb.cluster.scheduler.hub import Hub
+from dpbb.coordination.coordinator import Coordinator
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -67,10 +68,15 @@ def tick(hub, times=1):
     asyncio.run(look())
 
 
-def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
+def test_a_run_is_estimated_when_it_is_old_enough(hub, asked, monkeypatch):
     """Short runs never pay; long ones are asked at twice their age."""
     hub.open(spec(), b"")
     run = hub.runs["run"]
+    hub._clock.now = FIRST_S
+    tick(hub)
+    assert asked == []  # nothing is explored yet
+    explored = property(lambda _: 10)
+    monkeypatch.setattr(Coordinator, "nodes", explored)
     hub._clock.now = FIRST_S - 1
     tick(hub)
     assert asked == []
