@@ -95,7 +95,7 @@ _HOMES = {
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 
 _MODULES = {
-    "bounds": "dpbb.flowshop.bounds.batch",
+    "bounds": "dpbb.bounds",
     "jobshop": "dpbb.jobshop",
     "neighbourhood": "dpbb.flowshop.heuristics.tabu",
     "testing": "dpbb.testing",

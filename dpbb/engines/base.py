@@ -264,7 +264,7 @@ def obstacle_of(
     engine
         Its name, for people.
     device
-        ``"cpu"``, ``"cuda"`` or ``"pool"``: which models it has.
+        ``"cpu"`` or ``"cuda"``: which models it has.
     """
     model = model_of(problem, device, tree.bound)
     if model is None:

@@ -63,8 +63,8 @@ header's macro ``TIGHTENS`` is 1. What it reads lies behind ``common``, at ``tab
     own``, a warp's shared memory: ``put(slot, state, mask_word)`` adds one with its
     sets of unscheduled jobs, ``reaching(tables, ub, idle)`` returns a bit for each slot
     whose bound reaches ``ub``, of those not in ``idle``.
-``tight_reaches(tables, state, ub, mask_word)``
-    The same of one child.
+``tight_bound(tables, state, ub, mask_word)``
+    The bound of one child, or any that reaches ``ub``.
 """
 
 from __future__ import annotations

@@ -792,10 +792,10 @@ struct TightChildren {{
 }};
 
 template <class MaskWord>
-__device__ __noinline__ bool tight_reaches(
+__device__ __noinline__ int tight_bound(
     const u32 *tables, const State &child, int ub, MaskWord mask_word) {{
   return text_tight_bound(
-             tables, ub, [&](int w) {{ return child.word[w]; }}, mask_word) >= ub;
+      tables, ub, [&](int w) {{ return child.word[w]; }}, mask_word);
 }}
 """
 

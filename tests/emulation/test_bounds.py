@@ -7,7 +7,7 @@ import pytest
 
 import dpbb
 from tests.oracle import random_nodes
-from tests.unit.flowshop.bounds.test_batch import SHOPS
+from tests.unit.test_bounds import SHOPS
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+import dpbb
 from dpbb.engines.base import Device
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.options import BranchingRule, TreeOptions, Tuning
+from dpbb.tree.branching import rules_of
+from tests.models import Setups, TightCompletion
 from tests.unit.engines.pool.test_session import counted_by, reference, shop
 
 pytestmark = pytest.mark.timeout(600)
@@ -42,6 +45,22 @@ def test_given_jobs(bound):
     whole = shop(2, bound, n_jobs=9, n_machines=5)
     problem = whole.with_ends((3, 8), (0,))
     check(problem, TreeOptions(bound=bound), FEW)
+
+
+TIMES = np.random.default_rng(4).integers(1, 30, (6, 3))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        TightCompletion(TIMES),
+        Setups(TIMES, np.random.default_rng(5).integers(0, 9, (6, 6, 3))),
+        dpbb.FlowShop(TIMES, objective="total-completion"),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_texts(problem):
+    check(problem, TreeOptions(rules_of(problem)[0], bound="model"), FEW)
 
 
 def test_more_machines_and_jobs_than_a_warp_has_lanes():

@@ -5,7 +5,7 @@ import pytest
 import dpbb
 from dpbb.flowshop.taillard import taillard_instance
 from tests.oracle import random_nodes
-from tests.unit.flowshop.bounds.test_batch import SHOPS
+from tests.unit.test_bounds import SHOPS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 

@@ -11,6 +11,7 @@ NAMES = ("FlowShopProblem", "FlowShopInstance")
 ALLOWED = {
     "__init__.py",  # what users import
     "api.py",  # what users may give
+    "bounds.py",
     "bench",  # measures flow shops
     "flowshop",
     "jobshop",  # reads the same formats

@@ -185,9 +185,9 @@ __device__ __forceinline__ bool child_is_cut(
     const Arena &arena, const Diver &own, State state, const u32 *rows, int job,
     bool back, int ub) {
   extend(state, rows + job * ROW, back, rows + N * ROW);
-  return tight_reaches(arena.rows + N * ROW + COMMON, state, ub, [&](int w) {
+  return tight_bound(arena.rows + N * ROW + COMMON, state, ub, [&](int w) {
     return own.mask[w] & ~(w == job >> 5 ? 1u << (job & 31) : 0u);
-  });
+  }) >= ub;
 }
 #endif
 

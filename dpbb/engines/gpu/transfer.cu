@@ -144,9 +144,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
       *word_at(page, lane, MASK_AT + (job >> 5)) &= ~(1u << (job & 31));
 #if TIGHTENS
       if (visited == depth && tightens_at(arena.rows + N * ROW + COMMON, level + 1) &&
-          tight_reaches(arena.rows + N * ROW + COMMON, state, ub, [=](int w) {
+          tight_bound(arena.rows + N * ROW + COMMON, state, ub, [=](int w) {
             return *word_at(page, lane, MASK_AT + w);
-          }))
+          }) >= ub)
         visited = level;
 #endif
       *word_at(page, lane, DIRECTIONS_AT + (level >> 5)) |= (u32)back << (level & 31);

@@ -24,7 +24,7 @@ class FlowShopBound:
         method of this name, see ``dpbb.problem.Tightens``; its ``bound`` is the whole
         text. None: LB1 alone.
     models
-        Path of the model for an engine (``"cpu"``, ``"cuda"``, ``"pool"``), see
+        Path of the model for an engine (``"cpu"``, ``"cuda"``), see
         ``dpbb.problems.Family``.
     """
 
@@ -37,7 +37,6 @@ TWO_MACHINES = FlowShopBound(
     models={
         "cpu": "dpbb.flowshop.models.cascade_cpu:Cascade",
         "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
-        "pool": "dpbb.flowshop.models.pool_cuda:PoolDevice",
     },
 )
 """LB2, and a cascade of parts of it."""
@@ -47,7 +46,6 @@ BOUNDS = {
         models={
             "cpu": "dpbb.modeling.cpu:model_of",
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
-            "pool": "dpbb.flowshop.models.pool_cuda:PoolDevice",
         }
     ),
     "lb2": TWO_MACHINES,

@@ -132,13 +132,15 @@ struct TightChildren {
   }
 };
 
-// The same for one child of a lane, wherever it is; lanes need not meet.
+// Of one child of a lane, wherever it is, the largest, or one that reaches ub; lanes need
+// not meet.
 template <class MaskWord>
-__device__ __noinline__ bool tight_reaches(
+__device__ __noinline__ int tight_bound(
     const u32 *tables, const State &child, int ub, MaskWord mask_word) {
   const Node node = node_of(child);
   const u32 *steps = tables + 4;
-  for (int pair = 0; pair < (int)tables[2]; ++pair) {
+  int largest = 0;
+  for (int pair = 0; pair < (int)tables[2] && largest < ub; ++pair) {
     const Quad machines = load_quad(steps);
     int bound = 0, shift = 0, most = 0;
 #pragma unroll
@@ -156,7 +158,7 @@ __device__ __noinline__ bool tight_reaches(
           shift += four.shift(j);
         }
     }
-    if (bound + most >= ub) return true;
+    largest = max(largest, bound + most);
   }
-  return false;
+  return largest;
 }

@@ -24,17 +24,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import dpbb.bounds
 from dpbb.bench.common import Machine, explored
 from dpbb.engines.base import Device, explore_to_end
 from dpbb.engines.pool.bounding import Cores
+from dpbb.engines.pool.device import OnDevice
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.nodes import Batch
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.registry import choose_engine
 from dpbb.estimation.roots import thin
-from dpbb.flowshop.bounds import batch
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.models.pool_cuda import PoolDevice
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.compiling import entry, helper, int64
@@ -162,14 +163,14 @@ def print_head(*names: str) -> None:
 # -- bounds of random nodes -----------------------------------------------------------
 
 
-def random_nodes(n_jobs: int, count: int) -> batch.Nodes:
+def random_nodes(n_jobs: int, count: int) -> dpbb.bounds.Nodes:
     """Return partial schedules: at least one job fixed, at least two unscheduled."""
     rng = np.random.default_rng(1)
     rows = np.broadcast_to(np.arange(n_jobs, dtype=np.uint16), (count, n_jobs))
     fixed = rng.integers(1, n_jobs - 1, count)
     front = rng.integers(0, fixed + 1)
     ends = front.astype(np.uint16), (fixed - front).astype(np.uint16)
-    return batch.Nodes(np.ascontiguousarray(rng.permuted(rows, axis=1)), *ends)
+    return dpbb.bounds.Nodes(np.ascontiguousarray(rng.permuted(rows, axis=1)), *ends)
 
 
 def rate_of(work, repeat, synchronize=lambda: None):
@@ -203,7 +204,7 @@ def bounds(args: argparse.Namespace) -> bool:
 
         say("one scalar core", "", len(expected), seconds)
         for threads in sorted({1, physical_cores()}):
-            work = partial(batch.lb2, shop, *nodes, device="cpu", threads=threads)
+            work = partial(dpbb.bounds.lb2, shop, *nodes, device="cpu", threads=threads)
             found, seconds = rate_of(work, args.repeat)
             exact &= np.array_equal(found[:COMPARED], expected)
             say(f"{threads} cores, SIMD", "", max(args.pools), seconds)
@@ -216,10 +217,11 @@ def _offloaded(args, problem, nodes, say) -> None:
     """Send parents to the GPU, as many as have so many children; these come back."""
     sizes = problem.n_jobs - nodes.front.astype(int) - nodes.back
     by_depth = np.lexsort((nodes.back, nodes.front))
-    there = PoolDevice(problem, TreeOptions(bound="lb2"), 0)
+    ub = problem.trivial_ub
+    there = OnDevice(Lb1, problem, TreeOptions(bound="lb2"), ub, 0)
     for pool in args.pools:
         parents = nodes.take(by_depth[:: max(1, int(sizes.sum()) // pool)])
-        work = partial(there.branch, parents, NO_UB)
+        work = partial(there.branch, parents, ub)
         (_, _, bounds), seconds = rate_of(work, args.repeat)
         say("GPU, parents", pool, len(bounds), seconds)
 

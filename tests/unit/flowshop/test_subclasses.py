@@ -139,7 +139,7 @@ def test_the_name_of_a_kind_does_not_stand_for_its_class():
     other = Other(((1, 2), (3, 4)))
     object.__setattr__(other, "name", "flowshop-makespan")
     for problem in waiting(0, kind=Renamed), other:
-        for engine in "cpu", "cuda", "pool":
+        for engine in "cpu", "cuda":
             assert model_of(problem, engine, "lb1") is None
             assert models_known(problem, engine) == ()
 

@@ -5,7 +5,6 @@ import pytest
 
 import dpbb
 from dpbb.errors import EngineUnavailable, OptionError
-from dpbb.flowshop.bounds import batch
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.flowshop.taillard import taillard_instance
@@ -94,9 +93,9 @@ def test_a_device_that_is_missing_is_named(monkeypatch):
     def missing(device=0):
         raise EngineUnavailable("GPU: none here")
 
-    monkeypatch.setattr("dpbb.flowshop.bounds.batch.require_gpu", missing)
-    monkeypatch.setattr("dpbb.flowshop.bounds.batch.has_gpu", lambda: False)
+    monkeypatch.setattr("dpbb.bounds.require_gpu", missing)
+    monkeypatch.setattr("dpbb.bounds.has_gpu", lambda: False)
     with pytest.raises(EngineUnavailable, match="none here"):
         dpbb.bounds.lb2("ta001", [GOOD], 0, 0, device="gpu")
-    monkeypatch.setattr(batch, "LEAST_FOR_GPU", 1)
+    monkeypatch.setattr(dpbb.bounds, "LEAST_FOR_GPU", 1)
     assert dpbb.bounds.lb2("ta001", [GOOD], 0, 0).tolist() == [1278]

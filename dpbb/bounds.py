@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.engines.pool.device import OnDevice
+from dpbb.engines.pool.nodes import BACK_BIT
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.makespan import longest_makespan
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import in_parts, thread_count
@@ -110,7 +113,8 @@ def lb2(
     n_threads = thread_count(threads)
     nodes = _nodes(shop, permutations, d1, d2)
     is_large = nodes.rows.size * max(1, len(chosen)) >= LEAST_FOR_GPU
-    if device == "gpu" or (device == "auto" and is_large and has_gpu()):
+    is_wanted = is_large and Lb1.obstacle(problem) is None and has_gpu()
+    if device == "gpu" or (device == "auto" and is_wanted):
         return _on_device(problem, chosen, nodes)
     prepared = _Shop.of(problem, chosen)
     result = np.empty(len(nodes.rows), np.int32)
@@ -250,9 +254,11 @@ def _on_device(
     problem: FlowShopProblem, pairs: NDArray[np.intp], nodes: Nodes
 ) -> NDArray[np.int32]:
     """Bound nodes on a GPU, each as the child that its last job at an end makes."""
-    from dpbb.flowshop.models.pool_cuda import BACK_BIT, NO_UB, PoolDevice
-
     require_gpu()
+    if len(pairs) and problem.n_jobs > 1:
+        text = ",".join(f"{u}-{v}" for u, v in pairs.tolist())
+        problem = problem.with_bound(f"cascade:1-{problem.n_jobs - 1}:{text}")
+    ub = problem.trivial_ub
     result = np.empty(len(nodes.rows), np.int32)
     is_root = (nodes.front == 0) & (nodes.back == 0)
     result[is_root] = _Shop.of(problem, pairs).bound(nodes.take(is_root))
@@ -263,13 +269,14 @@ def _on_device(
         )
         if not len(chosen):
             continue
-        there = PoolDevice(problem, TreeOptions(rule), 0, pairs=pairs)
+        tree = TreeOptions(rule, bound=problem.bound)
+        there = OnDevice(Lb1, problem, tree, ub, 0)
         for begin in range(0, len(chosen), NODES_ON_DEVICE):
             some = chosen[begin : begin + NODES_ON_DEVICE]
             rows, front, back = nodes.take(some)
             one = np.uint16(1)
             parents = Nodes(rows, front - (not goes_back) * one, back - goes_back * one)
-            parent, code, bounds = there.branch(parents, NO_UB)
+            parent, code, bounds = there.branch(parents, ub)
             own = (problem.n_jobs - back | BACK_BIT) if goes_back else 0 * front
             is_own = code == own[parent]
             result[some[parent[is_own]]] = bounds[is_own]
