@@ -282,6 +282,7 @@ class CudaWriter(Writer):
             place = f"v_{names[0]}" if len(names) == 2 else f"place_{n}"
             at = flat_index(lengths, [*map(self.index, indices), place])
             end = f"{place} < {lengths[-1]}"
+            self.lines.append("#pragma unroll 1")
             self.line(f"for (int {place} = 0; {end}; ++{place}) {{")
             self.line(f"  const int {name} = {self.job_in(table, at)};")
             self.block(node.body)

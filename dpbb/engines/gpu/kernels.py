@@ -110,7 +110,8 @@ class KernelShape:
     @property
     def shared_rows(self) -> bool:
         """Whether the job table lies in shared memory (else in the caches)."""
-        return self._table_bytes <= SHARED_ROWS_LIMIT
+        fits = self._table_bytes <= SHARED_ROWS_LIMIT
+        return fits and not self.model.columns  # which need the room
 
     def shared_bytes(self, per_warp: int) -> int:
         """Dynamic shared memory of a block: the job table, and this for each warp."""

@@ -19,13 +19,6 @@ MOST_JOBS = 64
 SOURCE = Path(__file__).with_name("sums.cuh")
 
 
-def serves(problem: FlowShop) -> bool:
-    """Whether there is such a form of what is minimized."""
-    sums = problem.ordered or problem.tardy
-    plain = not (problem.set_up or problem.lagged)
-    return bool(sums and plain and problem.n_jobs <= MOST_JOBS)
-
-
 class SumsOnGpu(FlowShop):
     """The same costs and bounds, of nodes that hold their ends and their cost alone.
 
@@ -35,8 +28,10 @@ class SumsOnGpu(FlowShop):
 
     by_rule: int
     paired: int
+    late: int
     in_order: NDArray[np.int64]
     by_early: NDArray[np.int64]
+    by_weight: NDArray[np.int64]
 
     @classmethod
     def of(cls, problem: Model) -> SumsOnGpu:
@@ -45,14 +40,15 @@ class SumsOnGpu(FlowShop):
         found = object.__new__(cls)
         vars(found).update(problem.__getstate__())
         found.by_rule, found.paired = problem.ordered, problem.tardy
-        found.ordered = found.matched = 0
+        found.late = problem.counted
+        found.ordered = found.matched = found.counted = 0
         found.state = {"ends": problem.n_stages, "cost": None}  # type: ignore[misc]
         found.sums = {}  # type: ignore[misc]
         weights = problem.weights.tolist() if problem.ordered else [1] * problem.n_jobs
-        found.in_order = np.array(
-            [_by_ratio(times, weights) for times in problem.times.T.tolist()]
-        )
+        times = problem.filled if problem.set_up else problem.times
+        found.in_order = np.array([_by_ratio(of, weights) for of in times.T.tolist()])
         found.by_early = np.argsort(problem.early, axis=0, kind="stable").T
+        found.by_weight = np.argsort(problem.weights, kind="stable")[None]
         return found
 
     def node_bound(self, node: Any) -> int:
@@ -64,13 +60,13 @@ class SumsOnGpu(FlowShop):
             if self.by_rule:
                 for other in self.in_order[k]:
                     if other in node.left:
-                        at += self.times[other][k]
+                        at += self.time(other, k)
                         rest += self.weights[other] * at + self.later[other][k]
             if self.paired:
                 rank = 0
                 for other in self.in_order[k]:
                     if other in node.left:
-                        at += self.times[other][k]
+                        at += self.time(other, k)
                         seen = 0
                         for date in self.by_early[k]:
                             if date in node.left:
@@ -80,12 +76,36 @@ class SumsOnGpu(FlowShop):
                         rank += 1
                 if self.weighted:
                     rest *= self.lightest[0]
+            if self.late:
+                rank = 0
+                for date in self.by_early[k]:
+                    if date in node.left:
+                        rank += 1
+                        late = rank
+                        seen = 0
+                        at = node.ends[k]
+                        for other in self.in_order[k]:
+                            if other in node.left:
+                                at += self.time(other, k)
+                                if seen < rank:
+                                    late -= at <= self.early[date][k]
+                                seen += 1
+                        rest = max(rest, late)
+                if self.weighted:
+                    late = rest
+                    rest = 0
+                    for other in self.by_weight[0]:
+                        if other in node.left:
+                            rest += self.weights[other] if late > 0 else 0
+                            late -= 1
             if self.alone:
                 alone = 0
                 for other in node.left:
                     alone += self.early_cost(other, node.ends[k], k)
                 most = max(most, alone)
             most = max(most, rest)
+        if self.set_up:
+            most *= self.some[node.last]
         return most + node.cost
 
     child_bound = None  # type: ignore[assignment]
@@ -100,6 +120,8 @@ class SumsModel(TextModel):
         """Return the model for costs below ``ub``."""
         text = SumsOnGpu.of(problem)
         plain = TextModel.of(text, ub)
+        if text.late or text.set_up or text.lagged or text.n_jobs > MOST_JOBS:
+            return cls(**vars(plain))
         places = written(text.shape).places
         names = {
             "MACHINES": text.n_stages,
@@ -128,6 +150,8 @@ class SumsModel(TextModel):
         """Rows of the jobs in root order, then tables of ``sums.cuh``, and the root."""
         text = SumsOnGpu.of(problem)
         rows, root = TextModel.pack(self, text, order)
+        if not self.columns:
+            return rows, root
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         none = np.zeros(text.n_jobs, np.int64)
