@@ -29,34 +29,10 @@ def prepend_job(back: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.i
     return append_job(back[..., ::-1], job[..., ::-1])[..., ::-1]
 
 
-def completion_times(
-    times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
-) -> NDArray[np.int64]:
-    """Return the ends of the operations of some jobs in the given order.
-
-    Parameters
-    ----------
-    times : ndarray of int64, shape (n_jobs, n_machines)
-    sequence
-        Some or all jobs in the order of processing; not checked.
-
-    Returns
-    -------
-    ndarray of int64, shape (len(sequence), n_machines)
-        Row i belongs to the job at position i.
-    """
-    ends = np.empty((len(sequence), times.shape[1]), dtype=np.int64)
-    front = np.zeros(times.shape[1], dtype=np.int64)
-    for position, job in enumerate(sequence):
-        front = append_job(front, times[job])
-        ends[position] = front
-    return ends
-
-
 def front_of(
     times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Front of a prefix, shape (n_machines,); parameters as ``completion_times``."""
+    """Front of a prefix, some jobs in their order; shape (n_machines,)."""
     front = np.zeros(times.shape[1], dtype=np.int64)
     for job in sequence:
         front = append_job(front, times[job])
@@ -66,7 +42,7 @@ def front_of(
 def makespan(
     times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
 ) -> int:
-    """End of the last operation; 0 without jobs. Parameters as ``completion_times``."""
+    """End of the last operation; 0 without jobs."""
     return int(front_of(times, sequence)[-1])
 
 
@@ -98,8 +74,9 @@ def schedule(
     -------
     start, end : ndarray of int64, shape (n_jobs, n_machines)
     """
-    end = np.empty_like(times)
-    end[np.asarray(permutation, dtype=np.intp)] = completion_times(times, permutation)
+    end, front = np.empty_like(times), np.zeros(times.shape[1], dtype=np.int64)
+    for job in permutation:
+        end[job] = front = append_job(front, times[job])
     return end - times, end
 
 

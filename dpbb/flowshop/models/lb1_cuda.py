@@ -147,14 +147,8 @@ class Lb1(CudaModel):
 
 
 def largest_value(problem: FlowShopProblem, ub: int) -> int:
-    """Return a value that no bound of a visited node's child passes.
-
-    A node is visited only with front + remain + back < ub on every machine (the
-    root whatever its bound), and fronts do not fall from machine to machine, so
-    the bound of a child exceeds that by at most the child's own work.
-    """
-    longest = int(problem.times.sum(axis=1).max())
-    return max(ub, problem.root_bound + 1) + longest
+    """Return a value that no bound of a visited node's child passes, nor ``ub``."""
+    return problem.as_text.largest(ub) + 1
 
 
 def needs_wide(problem: FlowShopProblem, ub: int) -> bool:
