@@ -138,7 +138,7 @@ def local_cluster(port, log):
         cluster.wait(5)
 
 
-BUSY = " M/s |"  # a row of the tree, once it is being explored: it takes hours
+BUSY = " M/s "  # a row of the tree, once it is being explored: it takes hours
 
 
 @contextmanager
