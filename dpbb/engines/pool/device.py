@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.gpu.kernels import BRANCHING, KernelShape
+from dpbb.engines.gpu.layout import LANES
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.nvrtc import load_module, require_gpu
 from dpbb.kernels.pairs import EqualJobs
@@ -107,17 +108,20 @@ class OnDevice:
             *tables, kinds = self._tables
             numbers = np.int32(min(ub, self._ub)), np.int32(count)
 
-            def made_by(kernel: Any, total: Any, *more: Any) -> tuple[Any, ...]:
+            def made_by(
+                kernel: Any, lanes: int, total: Any, *more: Any
+            ) -> tuple[Any, ...]:
                 kinds = np.int32, np.uint16, np.int32
                 found = [cupy.empty((most,), kind) for kind in kinds]
-                blocks = min(-(-count // shape.warps), self._most_blocks)
+                blocks = min(-(-lanes // shape.threads), self._most_blocks)
                 given = *there, *tables, *numbers, total, *found, *more
                 kernel((blocks,), (shape.threads,), given)
                 return total, *found
 
-            made = made_by(self._branch, totals[:1], kinds, self._branching_ub)
+            own = kinds, self._branching_ub
+            made = made_by(self._branch, LANES * count, totals[:1], *own)
             if shape.model.tightening_bytes:
-                made = made_by(self._tighten, totals[1:], *made)
+                made = made_by(self._tighten, most, totals[1:], *made)
             size = int(mail.fetch(stream, made[0])[0][0])
             parent, code, bounds = mail.fetch(stream, *(one[:size] for one in made[1:]))
             return parent, code, bounds
