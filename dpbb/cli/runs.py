@@ -169,7 +169,7 @@ def _row(snapshot: Snapshot) -> tuple[str, ...]:
         middle(clean(snapshot.instance), NAME_WIDTH),
         shares_text(snapshot) or state_word(snapshot),
         format_seconds(snapshot.seconds),
-        left_text(snapshot) or "-",
+        left_text(snapshot, brief=True) or "-",
         "-" if snapshot.value is None else str(snapshot.value),
         "-" if snapshot.lower_bound is None else str(snapshot.lower_bound),
         "-" if snapshot.gap is None else f"{snapshot.gap:.2%}",
