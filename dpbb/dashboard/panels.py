@@ -90,7 +90,7 @@ def _macros() -> Any:  # a module of Jinja's
 
 
 WORDS = (
-    *("UPPER_BOUND", "about_text", "ends_text", "goes_on", "left_text", "range_text"),
+    *("UPPER_BOUND", "about_text", "ends_text", "left_text", "range_text"),
     *("shares_text", "state_kind", "state_word", "troubles"),
 )
 """What the macros use of ``dpbb.progress.words``."""

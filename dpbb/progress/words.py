@@ -95,8 +95,8 @@ def outlook(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         return
     about = about_text(snapshot)
     yield "nodes", format_count(snapshot.nodes) + (f" of {about}" if about else "")
-    if goes_on(snapshot):
-        said = left_text(snapshot), range_text(snapshot), ends_text(snapshot)
+    said = left_text(snapshot), range_text(snapshot), ends_text(snapshot)
+    if any(said):
         yield "left", ", ".join(text for text in said if text)
 
 
@@ -164,11 +164,11 @@ def about_text(snapshot: Snapshot) -> str:
 
 
 def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
-    """Say how much time is left, such as ``~25 s``; empty for a run that is over.
+    """Say how much time is left, such as ``~25 s``; empty unless the run goes on.
 
     ``brief``: at most 7 characters, such as ``~25s``; empty where it is not known.
     """
-    if not goes_on(snapshot):
+    if snapshot.state is not RunState.RUNNING:
         return ""
     left = snapshot.left
     if left is None or left.seconds is None:
