@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError
-from dpbb.flowshop.bounds import lb1, lb2
+from dpbb.flowshop.bounds import lb2
 from dpbb.flowshop.bounds.cascade import resolved
 from dpbb.flowshop.bounds.table import row_of
 from dpbb.flowshop.given import GivenEnds
@@ -213,9 +213,8 @@ class FlowShopProblem:
     @property
     def root_bound(self) -> int:
         """LB1 of the empty partial schedule."""
-        return lb1.one_machine_bound(
-            self.least_heads, self.least_tails, self.times.sum(axis=0)
-        )
+        ends = self.least_heads + self.least_tails
+        return int((ends + self.times.sum(axis=0)).max())
 
     @cached_property
     def least_cost(self) -> int:
@@ -264,14 +263,16 @@ class FlowShopProblem:
     def child_bounds(
         self, state: FlowShopState, jobs: NDArray[np.intp], *, back: bool
     ) -> NDArray[np.int64]:
-        """LB1 of the children; see ``dpbb.problem.Problem.child_bounds``."""
-        front, tail, remain = state.front, state.back, state.remain
+        """LB1 of the children; see ``dpbb.problem.Problem.child_bounds``.
+
+        When a job begins, its machine has all that is left before the other side.
+        """
         times = self.times[jobs]
         if back:
-            return lb1.child_bounds(
-                tail[::-1], front[::-1], remain[::-1], times[:, ::-1]
-            )
-        return lb1.child_bounds(front, tail, remain, times)
+            follow = prepend_job(state.back, times) - times
+            return (state.front + state.remain + follow).max(axis=1)
+        begin = append_job(state.front, times) - times
+        return (begin + state.remain + state.back).max(axis=1)
 
     def extend(self, state: FlowShopState, job: int, *, back: bool) -> FlowShopState:
         """State of the child that appends ``job`` to the prefix (or the suffix)."""

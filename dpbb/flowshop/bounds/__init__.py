@@ -1,1 +1,1 @@
-"""Lower bounds of the flow shop in NumPy, and the table of them."""
+"""Bounds that tighten LB1 of the flow shop: the table of them, and their tables."""

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, shown
-from dpbb.flowshop.bounds import lb1
 
 MOST_STEPS = 2_000_000
 """Pairs of machines times jobs of the largest shops whose root has its LB2 computed."""
@@ -107,7 +106,7 @@ def root_bound(
     begin, follow : ndarray of int64, shape (n_machines,)
         When the jobs can begin on each machine, and what follows them.
     """
-    bound = lb1.one_machine_bound(begin, follow, times.sum(axis=0))
+    bound = int((begin + times.sum(axis=0) + follow).max())
     n_jobs, n_machines = times.shape
     if n_jobs * n_machines * (n_machines - 1) // 2 > MOST_STEPS:
         return bound

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds.cascade import cascade_of
-from dpbb.flowshop.bounds.lb1 import one_machine_bound
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.modeling import Model
 from dpbb.modeling.model import State
@@ -105,7 +104,7 @@ class Makespan(Model):
         do not fall from machine to machine, so a child's bound exceeds its parent's by
         the job's own time at most.
         """
-        root = one_machine_bound(self.heads, self.tails, self.times.sum(axis=0))
+        root = int((self.heads + self.times.sum(axis=0) + self.tails).max())
         return max(ub - 1, root) + int(self.times.sum(axis=1).max())
 
 

@@ -61,6 +61,19 @@ def test_child_bound_is_no_more_than_the_best_completion(node, back):
                 assert bound == only
 
 
+@given(oracle.problems(), st.data())
+def test_no_bound_on_a_side_falls_when_the_other_takes_a_job(tiny, data):
+    """With many jobs the GPU's kernel bounds a job that is cut on a side no more."""
+    shop = flowshop(tiny)
+    state, free = shop.root_state(), np.arange(shop.n_jobs)
+    for job in data.draw(st.permutations(range(shop.n_jobs)))[:-1]:
+        back = data.draw(st.booleans())
+        jobs = free[free != job]
+        before = shop.child_bounds(state, jobs, back=not back)
+        state, free = shop.extend(state, job, back=back), jobs
+        assert (shop.child_bounds(state, jobs, back=not back) >= before).all()
+
+
 @given(nodes())
 def test_state_holds_fronts_backs_and_remaining_times(node):
     tiny, steps, free = node

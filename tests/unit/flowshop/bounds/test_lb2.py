@@ -93,8 +93,9 @@ def test_root_bounds_equal_the_published_ones(shared):
     rows = [row for row in rows if row["name"].startswith("ta")]
     assert len(rows) == 120
     for row in rows:
-        times = taillard_instance(row["name"]).times
-        assert root_bound(times) == int(row["lb2_root"]), row["name"]
+        problem = FlowShopProblem(taillard_instance(row["name"]))
+        assert problem.root_bound == int(row["lb1_root"]), row["name"]
+        assert problem.least_cost == int(row["lb2_root"]), row["name"]
 
 
 def one_node(times, order, d1, d2, *, form):
