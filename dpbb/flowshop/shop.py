@@ -288,10 +288,11 @@ class FlowShop(Model):
 
     def engine_model(self, engine: str) -> Any:
         """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
-        if engine == "cuda" and not self.latest:
-            from dpbb.flowshop.models.sums_cuda import SumsModel
+        if engine == "cuda":
+            from dpbb.flowshop.models.sums_cuda import SumsModel, serves
 
-            return SumsModel
+            if serves(self):
+                return SumsModel
         return super().engine_model(engine)
 
     def begins(self) -> NDArray[np.int64]:

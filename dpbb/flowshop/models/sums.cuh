@@ -5,9 +5,10 @@
 // a lane knows of its child lies in a column of shared memory. Completion times: in the
 // order of Smith's rule a job j that is taken out leaves the others' sum lower by
 // w_j P_j + p_j W_j, P_j the times up to it, W_j the weights behind it: two running sums
-// for all children. Tardiness: the times and the due dates that are left, each in
-// ascending order, are listed once a machine; a child that has reached the upper bound is
-// not looked at again.
+// for all children. Tardiness and late jobs: the times and the due dates that are left,
+// each in ascending order, are listed once a machine; a child that has reached the upper
+// bound is not looked at again. Of the jobs up to a due date no more are in time than have
+// the shortest times there; the others are late, of the least weights.
 //
 // Behind the header of dpbb.flowshop.models.sums_cuda, whose text has the same bounds.
 
@@ -26,12 +27,14 @@ constexpr int AT_ONCE = 4;  // jobs whose loads are under way at a time
 constexpr int MOST = 0, END = MOST + N_JOBS + 1, PASSING = END + N_JOBS + 1;
 constexpr int TIMES = PASSING + (N_JOBS + AT_ONCE + 7) / 8;
 constexpr int DATES = TIMES + N_JOBS, RANKS = DATES + N_JOBS;
+constexpr int LIGHT = RANKS + N_JOBS + 1;  // sums of the least weights
+constexpr bool LISTED = TARDY || LATE, WEIGHED = LATE && WEIGHTED;
 static_assert(
-    (TARDY ? RANKS + N_JOBS + 1 : TIMES) == COLUMNS,
+    (WEIGHED ? LIGHT + N_JOBS + 1 : LISTED ? LIGHT : TIMES) == COLUMNS,
     "rows are not what dpbb.flowshop.models.sums_cuda says");
 
 __device__ __forceinline__ int cost_of(int weight, int due, int end) {
-  const int cost = TARDY ? max(0, end - due) : end;
+  const int cost = TARDY ? max(0, end - due) : LATE ? end > due : end;
   return WEIGHTED ? weight * cost : cost;
 }
 
@@ -65,7 +68,8 @@ __device__ __forceinline__ void bound_children(
     const u32 *tables, WordAt word, u32 (*columns)[32], int ub, int lane) {
   const u32 *const lightest = tables, *const of_order = tables + 4;
   const u32 *const of_dates = of_order + 4 * MACHINES * N_JOBS;
-  const u32 *const of_jobs = of_dates + (TARDY ? 4 * MACHINES * N_JOBS : 0);
+  const u32 *const of_weights = of_dates + (LISTED ? 4 * MACHINES * N_JOBS : 0);
+  const u32 *const of_jobs = of_weights + (WEIGHED ? 4 * N_JOBS : 0);
   u32 *const passing = columns[PASSING];
   u32 left[LEFT_WORDS], open[LEFT_WORDS], any[LEFT_WORDS];
   int n_left = 0;
@@ -103,6 +107,16 @@ __device__ __forceinline__ void bound_children(
     if (WEIGHTED && is_in(left, j)) heavy += of.weight;
   }
   if (!WEIGHTED) heavy = n_left;
+  if (WEIGHED) {
+    int sum = 0, place = 0;
+    columns[LIGHT][lane] = 0;
+#pragma unroll 1
+    for (int i = 0; i < N_JOBS; ++i) {
+      const OfJob of = of_job(of_weights, i);  // time: the weight
+      columns[RANKS + of.job][lane] = (u32)place << 16;
+      if (is_in(left, of.job)) columns[LIGHT + ++place][lane] = (u32)(sum += of.time);
+    }
+  }
 
 #pragma unroll 1
   for (int k = 0; k < MACHINES; ++k) {
@@ -110,7 +124,7 @@ __device__ __forceinline__ void bound_children(
     const int next = BLOCKING && k + 1 < MACHINES ? (int)word(ENDS_AT + k + 1) : 0;
     const int n = list_passing(of_order + 4 * k * N_JOBS, passing, in_any, lane);
     int all = 0, so_far = 0, count = 0, behind = heavy;
-    if (!TARDY) {
+    if (!LISTED) {
 #pragma unroll 1
       for (int i = 0; i < n; i += AT_ONCE) {
 #pragma unroll
@@ -132,7 +146,7 @@ __device__ __forceinline__ void bound_children(
       for (int u = 0; u < AT_ONCE; ++u) {
         of[u] = of_job(passing, i + u);
         end[u] = (int)columns[END + of[u].job][lane];
-        if (!TARDY) most[u] = (int)columns[MOST + of[u].job][lane];
+        if (!LISTED) most[u] = (int)columns[MOST + of[u].job][lane];
       }
 #pragma unroll
       for (int u = 0; u < AT_ONCE; ++u) {
@@ -140,8 +154,9 @@ __device__ __forceinline__ void bound_children(
         const bool there = is_in(left, of[u].job);
         end[u] = BLOCKING ? max(end[u] + time, next) : max(end[u], front) + time;
         columns[END + of[u].job][lane] = (u32)end[u];
-        if (TARDY) {
-          columns[RANKS + of[u].job][lane] = (u32)count;
+        if (LISTED) {
+          u32 &ranks = columns[RANKS + of[u].job][lane];
+          ranks = (WEIGHED ? ranks & 0xffff0000u : 0u) | (u32)count;
           if (there) columns[TIMES + count++][lane] = (u32)time;
         } else {
           if (there) {
@@ -154,7 +169,7 @@ __device__ __forceinline__ void bound_children(
         }
       }
     }
-    if (TARDY) {
+    if (LISTED) {
       const u32 *const dates = of_dates + 4 * k * N_JOBS;
       const int n_dates = list_passing(dates, passing, in_any, lane);
       int date = 0;
@@ -169,8 +184,26 @@ __device__ __forceinline__ void bound_children(
       }
       each_open([&](int job) {
         const u32 ranks = columns[RANKS + job][lane];
-        const int of_time = (int)(ranks & 255), of_date = (int)(ranks >> 8);
+        const int of_time = (int)(ranks & 255), of_date = (int)(ranks >> 8 & 255);
         int at = (int)columns[END + job][lane], rest = 0;
+        if (LATE) {
+          int in_time = 0;
+          at += (int)columns[TIMES + (0 >= of_time)][lane];
+#pragma unroll 1
+          for (int i = 0; i < n_left - 1; ++i) {
+            const int date = (int)columns[DATES + i + (i >= of_date)][lane];
+            for (; in_time <= i && at <= date;) {
+              ++in_time;
+              at += (int)columns[TIMES + in_time + (in_time >= of_time)][lane];
+            }
+            rest = max(rest, i + 1 - in_time);
+          }
+          if (!WEIGHED) return rest;
+          const int place = (int)(ranks >> 16);
+          if (rest <= place) return (int)columns[LIGHT + rest][lane];
+          const int own = (int)(columns[LIGHT + place + 1][lane] - columns[LIGHT + place][lane]);
+          return (int)columns[LIGHT + rest + 1][lane] - own;
+        }
 #pragma unroll 4
         for (int i = 0; i < n_left - 1; ++i) {
           at += (int)columns[TIMES + i + (i >= of_time)][lane];

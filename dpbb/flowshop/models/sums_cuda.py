@@ -19,6 +19,13 @@ MOST_JOBS = 64
 SOURCE = Path(__file__).with_name("sums.cuh")
 
 
+def serves(problem: FlowShop) -> bool:
+    """Whether there is such a form of what is minimized."""
+    sums = problem.ordered or problem.tardy or problem.counted
+    plain = not (problem.set_up or problem.lagged)
+    return bool(sums and plain and problem.n_jobs <= MOST_JOBS)
+
+
 class SumsOnGpu(FlowShop):
     """The same costs and bounds, of nodes that hold their ends and their cost alone.
 
@@ -45,8 +52,9 @@ class SumsOnGpu(FlowShop):
         found.state = {"ends": problem.n_stages, "cost": None}  # type: ignore[misc]
         found.sums = {}  # type: ignore[misc]
         weights = problem.weights.tolist() if problem.ordered else [1] * problem.n_jobs
-        times = problem.filled if problem.set_up else problem.times
-        found.in_order = np.array([_by_ratio(of, weights) for of in times.T.tolist()])
+        found.in_order = np.array(
+            [_by_ratio(times, weights) for times in problem.times.T.tolist()]
+        )
         found.by_early = np.argsort(problem.early, axis=0, kind="stable").T
         found.by_weight = np.argsort(problem.weights, kind="stable")[None]
         return found
@@ -60,13 +68,13 @@ class SumsOnGpu(FlowShop):
             if self.by_rule:
                 for other in self.in_order[k]:
                     if other in node.left:
-                        at += self.time(other, k)
+                        at += self.times[other][k]
                         rest += self.weights[other] * at + self.later[other][k]
             if self.paired:
                 rank = 0
                 for other in self.in_order[k]:
                     if other in node.left:
-                        at += self.time(other, k)
+                        at += self.times[other][k]
                         seen = 0
                         for date in self.by_early[k]:
                             if date in node.left:
@@ -86,7 +94,7 @@ class SumsOnGpu(FlowShop):
                         at = node.ends[k]
                         for other in self.in_order[k]:
                             if other in node.left:
-                                at += self.time(other, k)
+                                at += self.times[other][k]
                                 if seen < rank:
                                     late -= at <= self.early[date][k]
                                 seen += 1
@@ -104,8 +112,6 @@ class SumsOnGpu(FlowShop):
                     alone += self.early_cost(other, node.ends[k], k)
                 most = max(most, alone)
             most = max(most, rest)
-        if self.set_up:
-            most *= self.some[node.last]
         return most + node.cost
 
     child_bound = None  # type: ignore[assignment]
@@ -120,8 +126,6 @@ class SumsModel(TextModel):
         """Return the model for costs below ``ub``."""
         text = SumsOnGpu.of(problem)
         plain = TextModel.of(text, ub)
-        if text.late or text.set_up or text.lagged or text.n_jobs > MOST_JOBS:
-            return cls(**vars(plain))
         places = written(text.shape).places
         names = {
             "MACHINES": text.n_stages,
@@ -129,17 +133,19 @@ class SumsModel(TextModel):
             "RELEASED": text.released,
             "BLOCKING": text.blocking,
             "TARDY": text.tardy,
+            "LATE": text.late,
             "ALONE": text.alone,
             "ENDS_AT": places["ends"],
             "COST_AT": places["cost"],
         }
         lines = [f"constexpr int {name} = {value};" for name, value in names.items()]
         whole = "\n".join([plain.header.read_text(), *lines, SOURCE.read_text()])
-        n_jobs = text.n_jobs
+        n_jobs, listed = text.n_jobs, text.tardy or text.late
+        light = text.late and text.weighted
         rows = 2 * (n_jobs + 1) + (n_jobs + 11) // 8
         own = {
             "header": kept(whole),
-            "columns": rows + (3 * n_jobs + 1) * text.tardy,
+            "columns": rows + (3 * n_jobs + 1) * listed + (n_jobs + 1) * light,
             "warps_wanted": 20,
         }
         return cls(**vars(plain) | own)
@@ -150,8 +156,6 @@ class SumsModel(TextModel):
         """Rows of the jobs in root order, then tables of ``sums.cuh``, and the root."""
         text = SumsOnGpu.of(problem)
         rows, root = TextModel.pack(self, text, order)
-        if not self.columns:
-            return rows, root
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         none = np.zeros(text.n_jobs, np.int64)
@@ -159,9 +163,12 @@ class SumsModel(TextModel):
         for k, jobs in enumerate(text.in_order):
             of = text.times[jobs, k], text.weights[jobs], text.later[jobs, k]
             quads.append((place[jobs], *of))
-        if text.tardy:
+        if text.tardy or text.late:
             for k, jobs in enumerate(text.by_early):
                 quads.append((place[jobs], text.early[jobs, k], none, none))
+        if text.late and text.weighted:
+            lightest = text.by_weight[0]
+            quads.append((place[lightest], text.weights[lightest], none, none))
         for first in (text.release, *text.rest.T):
             of = text.ready[order], text.weights[order], text.due[order]
             quads.append((first[order], *of))
