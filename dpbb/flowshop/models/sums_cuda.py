@@ -146,7 +146,7 @@ class SumsModel(TextModel):
         own = {
             "header": kept(whole),
             "columns": rows + (3 * n_jobs + 1) * listed + (n_jobs + 1) * light,
-            "warps_wanted": 20,
+            "warps_wanted": 16 if listed else 20,
         }
         return cls(**vars(plain) | own)
 
