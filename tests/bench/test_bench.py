@@ -2,7 +2,7 @@
 
 import csv
 
-from tests.bench import cold, estimate, heuristics, progress
+from tests.bench import cold, due_dates, estimate, heuristics, progress
 
 
 def test_a_cold_process_proves_the_best_known(capsys):
@@ -38,3 +38,12 @@ def test_a_short_run_is_over_before_it_is_estimated():
     text, factor = progress.row(progress.Tree("ta014", 1377), None)
     assert factor is None
     assert "1.61e+04" in text
+
+
+def test_sets_of_due_dates_stay_the_same(capsys):
+    assert due_dates.due_dates("ta001", 0.6, 0.6)[:4] == [807, 652, 162, 248]
+    given = ["--instances", "ta001", "--objectives", "max-tardiness", "--limit-s", "20"]
+    assert due_dates.main(given) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[-2].split(" | ")[3:7] == ["max-tardiness", "optimal", "487", "487"]
+    assert rows[-1] == "max-tardiness: 9 of 9 closed"
