@@ -13,6 +13,8 @@ from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.plotting import style
+from dpbb.plotting.convergence_plot import Curve
+from dpbb.plotting.runs_page import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -220,6 +222,29 @@ FORMS: dict[str, Callable[[Sequence[Record]], str]] = {
     ".tex": as_latex,
 }
 """Forms of a report by the suffix of its file; for ``.json`` see ``table``."""
+
+
+def run_of_record(record: Record) -> Run:
+    """Return what a page shows of a record."""
+    steps: list[tuple[float, int]] = [step[:2] for step in record.trajectory]
+    if not steps and record.makespan is not None:
+        steps = [(0.0, record.makespan)]
+    bound, seconds = record.lower_bound, record.totals.seconds
+    curve = Curve(
+        name=record.instance,
+        incumbents=tuple(steps),
+        bounds=() if bound is None else ((0.0, bound),),
+        end_s=max([seconds, *(at for at, _ in steps)]),
+        objective=record.objective,
+    )
+    ended = ", ".join(filter(None, (record.status, record.termination)))
+    return Run(
+        source=record.source,
+        curve=curve,
+        ended=ended.replace("_", " "),
+        workers=f"{len(record.seats):,} x {record.engine}",
+        nodes=record.totals.nodes,
+    )
 
 
 def draw(records: Sequence[Record]) -> Figure:

@@ -51,7 +51,8 @@ COMMANDS = {
     "plot": "pictures: schedule, convergence, search space, speed-up",
     "check": "check the laws of a model of your own",
     "engines": "which engines can run here, and why not",
-    "campaign": "prove a set of instances, with records; report what came out",
+    "campaign": "prove a set of instances, with records",
+    "report": "what came out of runs and campaigns: tables, plots, a page",
     "bench": "benchmarks: counts checked, nodes a second",
 }
 """Commands and what they do, for the help."""

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpbb.campaign.folder import PARTS, CampaignFolder, Record
+from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.sets import ALLOWED, members, read_schedules
 from dpbb.cli.arguments import (
     add_common,
@@ -21,15 +21,12 @@ from dpbb.cli.arguments import (
     table_of,
 )
 from dpbb.cli.running import logging_to_stderr, stopping, tell_size
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import OptionError
 from dpbb.options import SolveOptions, kinds
-from dpbb.result.written import PICTURES
-from dpbb.text.files import check_writable, known_suffix, whole_file
 
 if TYPE_CHECKING:
     from dpbb.campaign.running import Watch
 
-REPORT = "report"
 OF_ONE = ("front", "back", "setups", "lags")
 """What is of the jobs of one instance."""
 
@@ -46,17 +43,10 @@ The folder keeps a record, a checkpoint and a certificate for each instance. The
 command goes on after whatever ended it; with a larger --time-limit, unfinished ones go
 on from their checkpoints. Cheap ones come first, by an estimate of one second each.
 
-dpbb campaign report FOLDER... shows what came out; --write FILE (more than once) writes
-it: .csv (instances), .md (all), .tex (classes, instances), .png, .svg or .pdf (how many
-were proved within which time), .json (a table of bounds, as bks.json of ScheduleOpt). A
-TABLE.json in the place of a FOLDER is checked, and --write FILE.json adds to it.
+dpbb report FOLDER shows what came out, and writes it as tables, plots or a page.
 
-A record that does not hold (its permutation has another makespan, its certificate is
-missing) is named and not counted.
-
-exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input. Of a report: 0; 1 a
-record does not hold."""
-    parser.add_argument("words", nargs="+", metavar="SET", help="or: report FOLDER...")
+exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input."""
+    parser.add_argument("sets", nargs="+", metavar="SET", help="what to prove")
     text = "where records go"
     parser.add_argument("-o", "--output", metavar="FOLDER", help=text)
     rows = {
@@ -70,29 +60,16 @@ record does not hold."""
         "--no-certificates": "keep none",
     }
     add_rows(parser, rows)
-    pictures = ", ".join(PICTURES)
-    text = f"write a report (more than once): .csv, .json, .md, .tex, {pictures}"
-    many: dict[str, Any] = {"action": "append", "default": [], "metavar": "FILE"}
-    parser.add_argument("--write", help=text, **many)
     shop = "--objective", "--blocking", "--buffers", "--unlimited"
     add_common(parser, *shop, "--config")
     add_table(parser)
     for name in OF_ONE:
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
-    add_options(parser, "SET... | report FOLDER...", without=NOT_HERE)
+    add_options(parser, "SET...", without=NOT_HERE)
 
 
 def run_campaign(args: argparse.Namespace) -> int:
-    """Run a campaign, or report what one has."""
-    if args.words[0] == REPORT:
-        if len(args.words) < 2:
-            raise OptionError("report: expected a FOLDER or more, got none")
-        return _report([Path(word) for word in args.words[1:]], args.write, args.data)
-    if args.write:
-        raise OptionError(
-            "--write: expected with a report (dpbb campaign report FOLDER --write "
-            f"{args.write[0]}), got a campaign"
-        )
+    """Run a campaign."""
     if args.output is None:
         raise OptionError("-o: expected the FOLDER of the campaign, got none")
     for name in OF_ONE:
@@ -114,7 +91,7 @@ def run_campaign(args: argparse.Namespace) -> int:
     table = table_of(args)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         problems = problems_of(
-            members(args.words, table),
+            members(args.sets, table),
             data_dir=args.data,
             table=table,
             orientation=args.orientation,
@@ -141,7 +118,7 @@ def run_campaign(args: argparse.Namespace) -> int:
             tell_size(source, problem, options)
         records = campaign.run(problems)
         overview.end()
-    _show(records)
+    show_records(records)
     return 0 if not asked() and all(record.proved for record in records) else 3
 
 
@@ -173,54 +150,7 @@ class Overview:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
-    from dpbb.campaign import table
-    from dpbb.campaign.checking import read_all
-    from dpbb.campaign.report import FORMS, draw
-
-    tables = [path for path in paths if path.suffix == table.SUFFIX]
-    paths = [path for path in paths if path not in tables]
-    folders = [path / part for path in paths for part in PARTS]
-    for number, name in enumerate(files):
-        known_suffix(name, "--write", (*FORMS, table.SUFFIX, *PICTURES))
-        check_writable(name, "--write", *folders, *files[:number])
-    records, doubts = read_all(paths, data)
-    rows = {path: table.read_table(path) for path in tables}
-    counts = []
-    for path, found in rows.items():
-        wrong, count = table.checked(found, path, data)
-        doubts += wrong
-        counts.append(count)
-    for doubt in doubts:
-        print(doubt, file=sys.stderr)
-    records.sort(key=lambda one: (one.n_jobs, one.n_machines, one.instance))
-    if not records and not tables:
-        raise OptionError(f"report: expected records in {paths[0]}, got none")
-    print(*counts, sep="\n", end="\n" * bool(counts))
-    if records:
-        _show(records)
-    where = paths[0] if len(paths) == 1 else Path()
-    rows[where / table.SUFFIX] = [table.row_of(one) for one in records]
-    refused = []
-    for name in files:
-        suffix = Path(name).suffix.lower()
-        try:
-            with whole_file(name):
-                if suffix == table.SUFFIX:
-                    text = table.as_text(table.joined(rows, Path(name)))
-                    Path(name).write_text(text, encoding="utf-8")
-                elif suffix in FORMS:
-                    Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
-                else:
-                    draw(records).savefig(name, dpi=150)
-        except DpbbError as error:  # the others are written
-            refused.append(error)
-    if refused:
-        raise refused[0]
-    return 1 if doubts else 0
-
-
-def _show(records: Sequence[Record]) -> None:
+def show_records(records: Sequence[Record]) -> None:
     """Print the classes, and what is new."""
     from dpbb.campaign.report import CLASS_COLUMNS, as_news, as_table, classes
 

@@ -22,12 +22,12 @@ from dpbb.cli.arguments import (
     table_of,
 )
 from dpbb.coordination.format import MAGIC
-from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Proof, Result, Status, Termination
-from dpbb.result.result import Cost, Seconds
+from dpbb.result.result import Cost, Count, Seconds
 from dpbb.result.schedule import COLUMNS, MORE, Schedule
 from dpbb.result.written import PICTURES
 from dpbb.text.clock import UNITS, Clock, is_date, read_date
@@ -193,18 +193,17 @@ def read_plotted(file: str) -> Plotted:
 
 def _json(text: str, file: str) -> Plotted:
     try:
-        values = [msgspec.json.decode(text)]
+        values = {1: msgspec.json.decode(text)}
     except (ValueError, RecursionError):  # perhaps an object a line
-        try:
-            lines = filter(str.strip, text.splitlines())
-            values = [msgspec.json.decode(line) for line in lines]
-        except (ValueError, RecursionError):
-            raise _unknown(file, f"{text[:60]!r}") from None
-    shots = [value for value in values if isinstance(value, dict) and "run_id" in value]
-    if shots:
-        log = [_snapshot(value, file) for value in shots]
+        values = _lines(text, file)
+    log = [
+        _snapshot(value, f"{file}, line {number}")
+        for number, value in values.items()
+        if isinstance(value, dict) and "run_id" in value
+    ]
+    if log:
         return Plotted("a log", log, ("convergence",))
-    (first,) = values if len(values) == 1 else (None,)
+    (first,) = values.values() if len(values) == 1 else (None,)
     if isinstance(first, dict) and "attempts" in first:
         return Plotted("a record", _recorded(text, file), ("gantt", "convergence"))
     if isinstance(first, dict) and "status" in first:
@@ -214,6 +213,23 @@ def _json(text: str, file: str) -> Plotted:
     if isinstance(rows, list):
         return Plotted("a benchmark", rows, ("speedup",))
     raise _unknown(file, f"other JSON: {text.strip()[:60]!r}")
+
+
+def _lines(text: str, file: str) -> dict[int, Any]:
+    """Return the JSON of each line, by its number.
+
+    The last one may be what a process that was killed had written of it, or its error.
+    """
+    lines = [pair for pair in enumerate(text.splitlines(), 1) if pair[1].strip()]
+    values = {}
+    for number, line in lines:
+        try:
+            values[number] = msgspec.json.decode(line)
+        except (ValueError, RecursionError):
+            if not values or number != lines[-1][0]:
+                got = f"line {number}: {line[:60]!r}"
+                raise _unknown(file, got) from None
+    return values
 
 
 def _recorded(text: str, file: str) -> Result:
@@ -245,23 +261,34 @@ def _unknown(file: str, got: str) -> OptionError:
 
 
 class Drawn(msgspec.Struct):
-    """Fields of a snapshot that plots need."""
+    """Fields of a snapshot that plots and pages need."""
 
+    run_id: str
     instance: str
     state: RunState
     seconds: Seconds
     value: Cost | None
+    ub: Cost
     lower_bound: Cost | None
+    decomposed: Count
+    leaves: Count
+    seats: tuple[SeatSnapshot, ...]
     trajectory: tuple[Improvement, ...]
-    objective: str = "makespan"
+    termination: Termination | None
+    objective: str
+    submitter: str
 
 
-def _snapshot(values: Any, file: str) -> Snapshot:
-    """Return a snapshot of a log, without what no plot needs."""
+def _snapshot(values: Any, where: str) -> Snapshot:
+    """Return a snapshot of a log, without what nobody draws.
+
+    OptionError: it is none, or one of a version with other fields; says the line.
+    """
     try:
         drawn = msgspec.convert(values, Drawn)
     except msgspec.ValidationError as error:
-        raise OptionError(f"FILE: {file}: expected snapshots, got: {error}") from error
+        what = "expected a row of dpbb solve --log-json of this version"
+        raise OptionError(f"FILE: {where}: {what}, got: {error}") from error
     return replace(STARTING, **msgspec.structs.asdict(drawn))
 
 

@@ -198,7 +198,7 @@ def test_a_report_is_not_written_over_records(dpbb, tmp_path):
         ([tmp_path / "no/out.csv"], "expected a file that can be written, got"),
     ):
         written = [word for file in files for word in ("--write", file)]
-        ran = dpbb("campaign", "report", tmp_path / "done", *written)
+        ran = dpbb("report", tmp_path / "done", *written)
         assert ran.code == 2
         assert f"--write: {message}" in ran.err
     assert record.read_text() == "{}"

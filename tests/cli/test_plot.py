@@ -124,7 +124,7 @@ def test_damaged_logs_are_refused(name, value, files, dpbb):
     file.write_text("\n".join(map(json.dumps, rows)))
     ran = dpbb("plot", file, "--output", files / "plot.png")
     assert ran.code == 2
-    assert "run.log: expected snapshots, got:" in ran.err
+    assert "run.log, line 2: expected a row of dpbb solve --log-json" in ran.err
     assert f"$.{name}" in ran.err
 
 

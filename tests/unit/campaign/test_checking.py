@@ -102,7 +102,7 @@ def test_what_is_wrong_in_a_record_is_seen(folder, changes, doubt):
 
 def test_a_report_writes_nothing_where_the_records_are(folder, tmp_path):
     (tmp_path / "campaign.lock").mkdir()  # not even a lock
-    assert main(["campaign", "report", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path)]) == 0
 
 
 def test_records_that_cannot_be_read_are_not_passed_over(
@@ -113,7 +113,7 @@ def test_records_that_cannot_be_read_are_not_passed_over(
 
     monkeypatch.setattr("os.listdir", refuse)
     monkeypatch.setattr("os.scandir", refuse)
-    assert main(["campaign", "report", str(tmp_path)]) == 1
+    assert main(["report", str(tmp_path)]) == 1
     said = f"dpbb: error: {tmp_path / 'records'}: Permission denied\n"
     assert capsys.readouterr().err == said
 
@@ -122,7 +122,7 @@ def test_what_can_be_written_of_a_report_is(folder, tmp_path, capsys):
     """Suffixes are looked at first; where nothing is proved nothing is drawn."""
     folder.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))
     files = [str(tmp_path / name) for name in ("a.csv", "b.png", "c.md", "d.doc")]
-    words = ["campaign", "report", str(tmp_path)]
+    words = ["report", str(tmp_path)]
     written = [word for name in files for word in ("--write", name)]
     assert main([*words, *written]) == 2
     out, err = capsys.readouterr()
@@ -154,7 +154,7 @@ def test_the_best_schedule_and_the_best_bound_are_reported(folder, tmp_path, cap
     ):
         for given in (paths, paths[::-1]):
             words = [*(str(one.path) for one in given), "--write", str(table)]
-            assert main(["campaign", "report", *words]) == 0
+            assert main(["report", *words]) == 0
             (row,) = csv.DictReader(table.read_text().splitlines())
             names = "status", "makespan", "lower_bound", "certificate"
             said = ("" if value is None else str(value) for value in found)
@@ -163,18 +163,18 @@ def test_the_best_schedule_and_the_best_bound_are_reported(folder, tmp_path, cap
     above = replace(lower, lower_bound=VALUE + 1, certificate=None, digest="f" * 64)
     high.save(replace(GOOD, digest="f" * 64, certificate=None))
     even.save(above)
-    assert main(["campaign", "report", str(high.path), str(even.path)]) == 1
+    assert main(["report", str(high.path), str(even.path)]) == 1
     assert f"bound {VALUE + 1} is above {VALUE}; not" in capsys.readouterr().err
 
 
 def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
-    assert main(["campaign", "report", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path)]) == 0
     assert f"- ta001: upper bound {VALUE} (was" in capsys.readouterr().out
     file = tmp_path / "records" / "ta001.json"
     values = json.loads(file.read_text())
     file.write_text(json.dumps(values | NINE | {"certificate": None}))
     table = tmp_path / "all.csv"
-    assert main(["campaign", "report", str(tmp_path), "--write", str(table)]) == 1
+    assert main(["report", str(tmp_path), "--write", str(table)]) == 1
     out, err = capsys.readouterr()
     assert f"{file}: its permutation has makespan {VALUE}, not 9; not counted" in err
     assert "upper bound" not in out

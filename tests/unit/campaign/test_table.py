@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 
 def report(*words):
-    return main(["campaign", "report", *map(str, words)])
+    return main(["report", *map(str, words)])
 
 
 def test_a_table_is_in_the_form_of_bks_json(folder, tmp_path):
