@@ -136,7 +136,7 @@ def moments(out: Path) -> None:
             other.close()
             worker = next(iter(client.run(os.getpid).values()))
             os.kill(worker, signal.SIGKILL)
-            look("moment-worker-killed.png", "#dpbb-banner", "seat lost")
+            look("moment-worker-killed.png", "#dpbb-banner", "worker lost")
         look("moment-scheduler-killed.png", "#dpbb-lost", "was lost at")
         page.close()  # with its connections, and its looks for the scheduler
         page = browser.new_page(viewport=SIZE)

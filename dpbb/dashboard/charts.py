@@ -192,7 +192,7 @@ class Seats:
     def __init__(self, look: Look) -> None:
         self._look = look
         ranges = {"x_range": Range1d(0, 1), "y_range": Range1d(0, 1)}
-        chart = plot(look, x="seat", y="nodes/s", **ranges)
+        chart = plot(look, x="worker", y="nodes/s", **ranges)
         chart.xgrid.grid_line_color = None
         chart.xaxis.ticker.desired_num_ticks = chart.yaxis.ticker.desired_num_ticks = 5
         si_axis(chart.axis)
@@ -210,8 +210,8 @@ class Seats:
         many = len(seats) > MAX_SEATS
         data = self._histogram(seats) if many else self._bars(seats)
         x, y = self.root.xaxis[0], self.root.yaxis[0]
-        x.axis_label = "nodes/s of a busy seat" if many else "seat"
-        y.axis_label = "seats" if many else "nodes/s"
+        x.axis_label = "nodes/s of a busy worker" if many else "worker"
+        y.axis_label = "workers" if many else "nodes/s"
         x.ticker.min_interval, y.ticker.min_interval = int(not many), int(many)
         self.root.y_range.end = 1.1 * max([1.0, *data["top"]])
         show(self._source, **data)
@@ -240,17 +240,17 @@ class Seats:
             "right": edges[1:].tolist(),
             "top": counts.tolist(),
             "color": [self._look.bars] * len(counts),
-            "text": [f"{count:,} seats" for count in counts.tolist()],
+            "text": [f"{count:,} workers" for count in counts.tolist()],
         }
 
 
 def _text(seat: SeatSnapshot) -> str:
     does = (
-        f"unit {seat.unit}, {seat.decomposed:,} nodes, {seat.open_roots:,} open roots"
+        f"part {seat.unit}, {seat.decomposed:,} nodes, {seat.open_roots:,} open roots"
         if seat.busy
         else seat.state
     )
-    gave = f"gave {seat.donations:,} donations, {seat.donated_roots:,} roots"
+    gave = f"shared work {seat.donations:,} times, {seat.donated_roots:,} roots"
     return f"{seat.seat} on {seat.device}: {does}; {gave}"
 
 

@@ -1,4 +1,4 @@
-"""Panels of text: status line, trouble, seats, events, runs, devices, details.
+"""Panels of text: status line, trouble, workers, events, runs, devices, details.
 
 Their HTML is ``templates/panels.html``, a macro for each panel.
 """
@@ -19,6 +19,15 @@ from dpbb.progress.words import clock_text, format_count, format_seconds, goes_o
 from dpbb.text.names import middle, percent
 
 DASH = "–"  # noqa: RUF001
+
+EVENTS = {
+    "donation": "shared work",
+    "no-seat": "no worker",
+    "seat": "worker",
+    "seat-left": "worker left",
+    "seat-lost": "worker lost",
+}
+"""Kinds of events as people are told of them, where that is not their name."""
 
 DAY_S = 20 * 3600
 """Of longer runs a moment is written with its day."""
@@ -76,6 +85,7 @@ def _macros() -> Any:  # a module of Jinja's
     here.globals |= {
         **{name: vars(words)[name] for name in WORDS},
         "DASH": DASH,
+        "EVENTS": EVENTS,
         "TROUBLE": TROUBLE,
         "at": at,
         "checkpoint_rows": checkpoint_rows,
@@ -101,9 +111,9 @@ def number(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
-def plural(count: int, name: str) -> str:
+def plural(count: int, name: str, ending: str = "s") -> str:
     """Write ``1 job``, ``2,000 jobs``."""
-    return f"{count:,} {name}{'s' * (count != 1)}"
+    return f"{count:,} {name}{ending * (count != 1)}"
 
 
 def memory(used: float, whole: float) -> str:

@@ -260,7 +260,7 @@ def troubles(snapshot: Snapshot) -> Iterator[str]:
     if lost and now - lost[-1].seconds < RECENT_S:
         ago = format_seconds(now - lost[-1].seconds)
         count = f"; {snapshot.seats_lost:,} so far" if snapshot.seats_lost > 1 else ""
-        yield f"seat lost {ago} ago: {lost[-1].text}{count}"
+        yield f"worker lost {ago} ago: {lost[-1].text}{count}"
     saved = snapshot.checkpoint
     if saved is None:
         return

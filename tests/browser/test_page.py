@@ -101,7 +101,7 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
         assert page.evaluate(LENGTH, ["gantt", "left"]) == 1000
         page.locator("#dpbb-details", has_text="saved").wait_for()
         seats = page.locator("#dpbb-seats")
-        for name in ("2 busy", "0 idle", "donated", "0 lost"):
+        for name in ("2 busy", "0 idle", "0 lost", "shared"):
             seats.filter(has_text=name).wait_for()
 
         page.get_by_role("button", name="Save now").click()
@@ -109,7 +109,7 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
         assert list((tmp_path / "saved").iterdir())
 
         page.locator("#dpbb-events tr", has_text=" joined").first.wait_for()
-        # seats are called as on Dask's page of workers
+        # workers are called as on Dask's page of workers
         page.locator("#dpbb-devices td", has_text="0/cpu0").first.wait_for()
 
         asked = []
@@ -188,7 +188,7 @@ def test_parts_fill_the_page_and_none_overlaps(client, page, width, height):
         for box in boxes:
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
-        for box in boxes[:8]:  # the tables are below
+        for box in boxes[:8]:  # runs and devices too; workers, events, details below
             assert box["y"] + box["height"] <= height
         for top in {box["y"] for box in boxes}:  # no row has room for another part
             row = [box for box in boxes if box["y"] == top]
@@ -206,6 +206,16 @@ def test_parts_fill_the_page_and_none_overlaps(client, page, width, height):
                     or other["y"] + other["height"] <= one["y"]
                 )
                 assert beside or above
+
+
+def test_nothing_is_cut_off_on_a_phone(client, page):
+    page.set_viewport_size({"width": 420, "height": 900})
+    with huge_run(client):
+        page.goto(support.page_address(client))
+        page.locator("#dpbb-devices td", has_text="0/cpu0").first.wait_for()
+        wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+        assert page.locator(".card, .card .scroll").evaluate_all(wide) == 0
+        assert page.evaluate("document.documentElement.scrollWidth") == 420
 
 
 def test_the_page_stays_with_its_run(client, page):
