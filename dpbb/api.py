@@ -17,6 +17,7 @@ from dpbb.result.schedule import Schedule
 from dpbb.solving.arguments import checked
 from dpbb.solving.exploring import solved, submitted
 from dpbb.solving.results import result_of_attached
+from dpbb.solving.resume import checked_resume, going_on
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def solve(
     back: Iterable[Any] = (),
     client: Any = None,
     options: SolveOptions | None = None,
+    fresh: bool = False,
     progress: Progress | StyleName | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     **changes: Unpack[SolveKeywords],
@@ -60,7 +62,11 @@ def solve(
         call returns, as with the option ``workers``. Within a Dask task the default is
         this process alone.
     options
-        How to solve; default: all defaults.
+        How to solve; default: all defaults. Where the folder ``checkpoint`` holds a
+        run of this problem and tree, the call goes on from its last checkpoint, or, if
+        that run is still on the cluster, attaches to it.
+    fresh
+        Begin anew: delete the checkpoints that are in the folder.
     progress
         Shows the progress: the option of this name (``"plain"``, ``"none"``, ...), or
         a ``dpbb.progress.Progress``, which is closed at the end. Default: a live view
@@ -79,6 +85,8 @@ def solve(
     ------
     InstanceError, OptionError
         Bad input; says what was expected and what came.
+    CheckpointError
+        The folder ``checkpoint`` cannot be used, or has another problem's run.
     EngineUnavailable
         The engine cannot run here; says what is missing.
     ClusterError
@@ -100,7 +108,7 @@ def solve(
     call = checked(
         instance, client, options, {**changes}, progress, should_stop, ends=ends
     )
-    return solved(call)
+    return solved(going_on(call, fresh=fresh))
 
 
 @naming()
@@ -111,6 +119,7 @@ def submit(
     back: Iterable[Any] = (),
     client: Any = None,
     options: SolveOptions | None = None,
+    fresh: bool = False,
     progress: Progress | None = None,
     **changes: Unpack[SolveKeywords],
 ) -> Run:
@@ -122,7 +131,7 @@ def submit(
 
     Parameters
     ----------
-    instance, front, back, client, options, **changes
+    instance, front, back, client, options, fresh, **changes
         As in ``solve``.
     progress
         Shows the start heuristics; closed when the run is open.
@@ -134,8 +143,8 @@ def submit(
 
     Raises
     ------
-    InstanceError, OptionError, EngineUnavailable, ClusterError
-        As ``solve``.
+    InstanceError, OptionError, CheckpointError, EngineUnavailable, ClusterError
+        As ``solve``. A run that still writes to the folder is not attached to.
     """
     call = checked(
         instance,
@@ -158,7 +167,7 @@ def submit(
             f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
             f"on the same cluster"
         )
-    return submitted(call)
+    return submitted(going_on(call, fresh=fresh))
 
 
 @naming()
@@ -200,8 +209,6 @@ def resume(
     OptionError, EngineUnavailable, ClusterError, InvariantError
         As ``solve``.
     """
-    from dpbb.solving.resume import checked_resume
-
     return solved(
         checked_resume(source, client, problem, {**changes}, progress, should_stop)
     )

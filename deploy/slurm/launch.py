@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 HERE = Path(__file__).resolve().parent
-RESUME = HERE.parent / "solve-or-resume.sh"
 PATIENCE = HERE / "patience.py"
 ASKED = (signal.SIGINT, signal.SIGTERM)
 
@@ -129,17 +128,21 @@ def end_in_order() -> None:
     signal.signal(signal.SIGTERM, leave)
 
 
-def start_client(*arguments: str) -> subprocess.Popen[bytes]:
-    """Call ``solve-or-resume.sh``.
+def start_client(
+    checkpoint: str, scheduler: str, *arguments: str
+) -> subprocess.Popen[bytes]:
+    """Call ``dpbb solve``, which goes on where an earlier try was cut off.
 
     In a session of its own: a terminal's Ctrl-C would reach it twice, and the second
     one ends it at once.
     """
-    return subprocess.Popen([RESUME, *arguments], start_new_session=True)
+    command = [sys.executable, "-m", "dpbb", "solve", *arguments]
+    command += ["--scheduler", scheduler, "--checkpoint", checkpoint]
+    return subprocess.Popen(command, start_new_session=True)
 
 
 def run_client(*arguments: str) -> int:
-    """Call ``solve-or-resume.sh`` and wait for its end; returns its exit code.
+    """Call ``start_client`` and wait for its end; returns its exit code.
 
     The first SIGTERM, and every Ctrl-C, is passed on; SIGTERM is ignored after it.
     """

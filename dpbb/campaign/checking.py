@@ -162,7 +162,7 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         attempts=record.attempts + 1,
         checkpoint=f"{CHECKPOINTS}/{own.name}",
         checkpoint_host=platform.node(),
-        strategy=strategy_before(saved),
+        strategy=strategy_before(saved.spec),
         bound=saved.spec.tree.bound,
         trajectory=steps_of(saved.trajectory),
         error="",

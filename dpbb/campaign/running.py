@@ -381,7 +381,9 @@ class Campaign:
 
         ``auto`` is none of them: a choice is made once.
         """
-        before = options_before(saved).replace(strategy=strategy_before(saved))
+        before = options_before(saved.spec).replace(
+            strategy=strategy_before(saved.spec)
+        )
         values, default = before.to_mapping(), SolveOptions().to_mapping()
         other = [
             f"{OPTIONS[name].flag} {value}"

@@ -76,6 +76,7 @@ COMMON = {
     f"{', '.join(FORMS[2:])}",
     "--json": "one JSON object on stdout",
     "--config FILE": "options in TOML: table [solve]",
+    "--fresh": "begin anew: delete the checkpoints that are there",
     # no option of a search, as no file may say what is executed
     "--on-end COMMAND": "run this (no shell), or POST JSON to http://..., at the end, "
     "at a failure, and when there are no seats",

@@ -87,7 +87,7 @@ on stderr the address of its page; see dpbb list, attach, stop and save. With
 --certificate asks for, at the end of the run, and, with its own --optima-file, the
 optimal permutations."""
     add_instance(parser)
-    add_common(parser, "--config", "--json")
+    add_common(parser, "--config", "--fresh", "--json")
     add_options(parser, "INSTANCE")
 
 
@@ -108,7 +108,10 @@ def run_submit(args: argparse.Namespace) -> int:
         from dpbb.solving.arguments import shown_by
 
         handle = api.submit(
-            problem_of(args, options), options=options, progress=shown_by(None, options)
+            problem_of(args, options),
+            options=options,
+            fresh=args.fresh,
+            progress=shown_by(None, options),
         )
         run_id, snapshot = handle.run_id, handle.snapshot()
         until = time.monotonic() + 2 * WAITING_S

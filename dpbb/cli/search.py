@@ -36,7 +36,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXIT_CODES_TEXT
     add_instance(parser)
     add_common(parser, "--output", "--json", title="output")
-    add_common(parser, "--config", "--on-end")
+    add_common(parser, "--config", "--fresh", "--on-end")
     add_options(parser, "INSTANCE")
 
 
@@ -50,7 +50,7 @@ def run_solve(args: argparse.Namespace) -> int:
     def solve(**how: Any) -> Result:
         from dpbb import api
 
-        return api.solve(instance, options=options, **how)
+        return api.solve(instance, options=options, fresh=args.fresh, **how)
 
     return run_and_show(args, options, solve)
 

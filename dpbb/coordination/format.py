@@ -43,7 +43,7 @@ from dpbb.options import (
     Tuning,
     without_places,
 )
-from dpbb.problem import Problem, Renamed, with_bound
+from dpbb.problem import Problem, Renamed, instance_name_of, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result.result import Cost, Count
 from dpbb.text.labels import Names, names_of
@@ -439,8 +439,9 @@ def _problem_of(header: Header, problem: Problem[Any] | None) -> Problem[Any]:
     if problem is not None:
         if problem.digest != known["digest"]:
             raise CheckpointError(
-                f"expected an instance with digest {known['digest']}, got "
-                f"{problem.digest}: it is another instance"
+                f"expected instance {clean(header.instance)} (digest "
+                f"{known['digest']}), got {instance_name_of(problem)} (digest "
+                f"{problem.digest})"
             )
         return problem
     if not holds_problem(known):

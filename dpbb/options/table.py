@@ -344,14 +344,14 @@ class SolveOptions:
     )
     upper_bound: int | None = _search(
         kinds.whole(0),
-        "a schedule of makespan N is known: look for better ones",
+        "a schedule of makespan N is known: find better ones",
         resumed=Resumed.ANEW,
     )
     cutoff: int | None = _search(
         kinds.whole(0),
         "explore just the tree below N, whole: is there a schedule?",
         "without heuristics",
-        resumed=Resumed.ANEW,
+        resumed=Resumed.FIXED,
     )
     initial: tuple[int, ...] | None = _heuristic(
         kinds.permutation(),
@@ -396,7 +396,7 @@ class SolveOptions:
     )
     checkpoint: str | None = _file(
         kinds.path("FOLDER", "a path or fsspec URL, such as s3://bucket/run"),
-        "write checkpoints here; dpbb resume goes on from them",
+        "write checkpoints here, and go on from those there",
         "a folder of the scheduler's machine",
     )
     checkpoint_interval_s: float = _file(

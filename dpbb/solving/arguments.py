@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpbb.cluster.client.connect import placed
-from dpbb.cluster.storage.checkpoint_folder import check_new
+from dpbb.cluster.storage.checkpoint_folder import check_folder
 from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.messages import RunId
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import InstanceError, Interrupted, OptionError
 from dpbb.flowshop.family import read_problem
@@ -58,6 +59,8 @@ class Call:
         Nobody stays until the end of the run.
     saved
         The checkpoint that it goes on from.
+    writer
+        The run that was the last to write into its folder of checkpoints.
     interrupted
         Whether somebody has pressed Ctrl-C.
     """
@@ -71,6 +74,7 @@ class Call:
     client: Any = None
     detached: bool = False
     saved: Checkpoint | None = None
+    writer: RunId | None = None
     interrupted: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
@@ -168,7 +172,7 @@ def checked(
         if chosen.optima_file is not None:
             check_writable(chosen.optima_file, "optima_file", chosen.certificate)
     if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
-        check_new(chosen.checkpoint)
+        check_folder(chosen.checkpoint)
     shown = shown_by(progress, chosen)
     if where:
         shown.note(where)

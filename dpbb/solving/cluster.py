@@ -162,6 +162,11 @@ class Cluster:
         client = self._call.client
         return client is None or not client.asynchronous
 
+    @property
+    def client(self) -> Any:
+        """The client that it is reached by, once it is there."""
+        return self._starting.result()
+
     def is_there(self) -> bool:
         """Wait a moment; whether it is there. Says so when it takes long."""
         progress, address = self._call.progress, self._call.options.scheduler
@@ -261,7 +266,7 @@ class Cluster:
         from dpbb.cluster.client.open import submit_run
 
         return submit_run(
-            self._starting.result(),
+            self.client,
             spec,
             make_result=make_result,
             optima_file=options.optima_file,

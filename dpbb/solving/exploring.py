@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
-from dpbb.coordination.messages import RunId
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import DpbbError, UnwrittenError
@@ -26,6 +26,7 @@ from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import result_of_run, result_without_tree, with_certificate
+from dpbb.solving.resume import plan_of_running
 from dpbb.solving.start import start
 
 T = TypeVar("T")
@@ -58,16 +59,18 @@ def submitted(call: Call) -> Any:
 
 async def _solve(call: Call, cluster: Cluster) -> Result:
     with closing(call.progress), cluster.entered():
-        plan = await _in_thread(cluster, partial(start, call, cluster))
-        result = _ended_early(call, plan)
-        while result is None and not cluster.is_there():
+        opened = await _going_on(call, cluster)
+        if opened is None:
+            plan = await _in_thread(cluster, partial(start, call, cluster))
             result = _ended_early(call, plan)
-        if result is not None:
-            return call.done(result)
-        run_id: RunId | None = None
+            while result is None and not cluster.is_there():
+                result = _ended_early(call, plan)
+            if result is not None:
+                return call.done(result)
+            opened = await _open(call, cluster, plan, None)
         while True:
-            run, made = await _open(call, cluster, plan, run_id)
-            run_id, failed = run.run_id, True
+            plan, run, made = opened
+            failed = True
             try:
                 outcome, last = await _watched(call, cluster, plan, run)
                 result = made(outcome, run.n_written)
@@ -79,6 +82,7 @@ async def _solve(call: Call, cluster: Cluster) -> Result:
                 await _value(cluster, run.close(keep=failed))
             if ended is not None:
                 return ended
+            opened = await _open(call, cluster, plan, run.run_id)
 
 
 async def _submit(call: Call, cluster: Cluster) -> Any:
@@ -87,7 +91,7 @@ async def _submit(call: Call, cluster: Cluster) -> Any:
         plan = await _in_thread(cluster, partial(start, call, cluster))
         while not cluster.is_there():
             pass
-        run, _ = await _open(call, cluster, plan, None)
+        _, run, _ = await _open(call, cluster, plan, None)
         run.on_close(stack.pop_all().close)
         return run
 
@@ -135,10 +139,43 @@ def _ended_early(call: Call, plan: Plan) -> Result | None:
     return _written(call, result)
 
 
+Opened = tuple[Plan, Any, Callable[[Outcome, int | None], Result]]
+"""A plan, the run of its tree, and what makes the result of its outcome."""
+
+
+async def _going_on(call: Call, cluster: Cluster) -> Opened | None:
+    """Attach to the run that writes to the call's folder of checkpoints.
+
+    None: there is none on the cluster.
+    """
+    if call.writer is None or call.detached:
+        return None
+    while not cluster.is_there():
+        if call.should_stop():
+            return None
+    from dpbb.cluster.client.open import attach_run, describe_run
+
+    client, file = cluster.client, call.options.optima_file
+    found = await _value(cluster, describe_run(client, call.writer))
+    if found is None:
+        return None
+    plan = plan_of_running(call, *found)
+
+    def made(
+        spec: RunSpec, opened: float, outcome: Outcome, n_written: int | None
+    ) -> Result:
+        return _written(call, result_of_run(plan, spec, opened, outcome, n_written))
+
+    run = await _value(cluster, attach_run(client, call.writer, made, file))
+    call.progress.offset_s = found[1] - plan.began
+    call.progress.note(f"attached to run {run.run_id}, which writes there")
+    return plan, run, partial(made, *found)
+
+
 async def _open(
     call: Call, cluster: Cluster, plan: Plan, before: RunId | None
-) -> tuple[Any, Callable[[Outcome, int | None], Result]]:
-    """Open the run of a plan's tree; also return what makes the result of its outcome.
+) -> Opened:
+    """Open the run of a plan's tree.
 
     ``before``: the run of the tree before it: the checkpoints of both are in the same
     folder.
@@ -166,7 +203,7 @@ async def _open(
     run = await _value(cluster, cluster.open(spec, plan.saved, made))
     if run.dashboard is not None and first:
         progress.note(f"dashboard {run.dashboard}")
-    return run, made
+    return plan, run, made
 
 
 async def _watched(

@@ -15,7 +15,6 @@ from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.from_below import Below
 from dpbb.coordination.messages import Known, Request, RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
-from dpbb.errors import OptionError
 from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.result import ProvedBound, Result, Status, Termination, Totals
@@ -141,7 +140,7 @@ class Plan(Known):
         Raises
         ------
         OptionError
-            MinBranch without any upper bound; or one above that of a checkpoint.
+            MinBranch without any upper bound.
         """
         options = self.options
         common: dict[str, Any] = {
@@ -181,14 +180,11 @@ class Plan(Known):
 
     def _saved_bound(self, saved: Checkpoint) -> int:
         """Return the upper bound that a tree goes on with."""
-        given, all_optima = self.options.upper_bound, self.options.all_optima
-        if given is not None and given + all_optima > saved.ub:
-            raise OptionError(
-                f"upper_bound: expected at most {saved.ub - all_optima}, which the run "
-                f"has reached already, got {given}"
-            )
-        ub = saved.ub if given is None else given + all_optima
-        return min(saved.cutoff, ub)
+        given = self.options.upper_bound
+        known = [saved.cutoff, saved.ub]
+        if given is not None:
+            known.append(given + self.options.all_optima)
+        return min(known)
 
     def request(self, now: float) -> Request:
         """Return what a run that is opened now keeps of this plan."""

@@ -29,6 +29,7 @@ from tests.cluster.support import (
     MIDDLE,
     books_hold,
     counts,
+    in_process_cluster,
     slow_cpu_engine,
     spec_of,
     submit,
@@ -241,33 +242,58 @@ def test_solve_and_resume(tmp_path):
     """From the embedded cluster to another one; options that may change, or not."""
     instance, ub, *golden = LARGE
     folder = tmp_path / "run"
+    how = {"engine": "cpu", "checkpoint": str(folder), "verbosity": "quiet"}
     first = dpbb.solve(
         instance,
         cutoff=ub,
-        engine="cpu",
         threads=1,
         node_limit=1_000_000,
         report_interval_s=0.1,
-        checkpoint=str(folder),
-        verbosity="quiet",
+        **how,
     )
     assert first.termination is Termination.NODE_LIMIT
-    with pytest.raises(OptionError, match="branching: expected minmin, as the check"):
+    with pytest.raises(OptionError, match="branching: expected minmin, as the run"):
         dpbb.resume(folder, branching="maxsum")
-    with pytest.raises(OptionError, match="branching_ub: expected None, as the check"):
+    with pytest.raises(OptionError, match="branching_ub: expected None, as the run"):
         dpbb.resume(folder, tuning={"branching_ub": 2100})
     with pytest.raises(OptionError, match="upper_bound: expected at most 2200"):
         dpbb.resume(folder, upper_bound=2300, verbosity="quiet")
-    with pytest.raises(OptionError, match="cutoff: expected upper_bound"):
+    with pytest.raises(OptionError, match="cutoff: expected 2200, as the run"):
         dpbb.resume(folder, cutoff=2000)
     again = dpbb.resume(folder, workers=2, engine="cpu", verbosity="quiet")
     assert again.status is Status.INFEASIBLE_CUTOFF
     assert (again.decomposed, again.leaves) == tuple(golden)
     assert again.tree_seconds > first.tree_seconds
     assert again.seconds > first.seconds
-    # a resumed run that was over has nothing to do
-    third = dpbb.resume(folder, verbosity="quiet")
+    # a run that is over has nothing to do
+    third = dpbb.solve(instance, cutoff=ub, **how)
+    assert third.status is Status.INFEASIBLE_CUTOFF
     assert (third.decomposed, third.leaves) == tuple(golden)
+    fresh = dpbb.solve(instance, cutoff=ub, fresh=True, node_limit=1, **how)
+    assert fresh.decomposed < golden[0]
+    assert load_checkpoint(str(folder)).counters.decomposed == fresh.decomposed
+
+
+def test_the_same_call_attaches_to_the_run_whose_client_is_gone(tmp_path):
+    """Or is refused, if it is to begin anew, or of another tree."""
+    instance, ub, *golden = LARGE
+    how = {"checkpoint": str(tmp_path / "run"), "engine": "cpu", "verbosity": "quiet"}
+    with in_process_cluster() as (_, client):
+        how |= {"client": client, "certificate": str(tmp_path / "proof.json.gz")}
+        run = dpbb.submit(instance, cutoff=ub, **how)
+        wait_until(lambda: run.snapshot().nodes)
+        run.detach()
+        with pytest.raises(CheckpointError, match=f"run {run.run_id} on host"):
+            dpbb.submit(instance, cutoff=ub, **how)
+        with pytest.raises(OptionError, match=f"cutoff: expected {ub}, as the run"):
+            dpbb.solve(instance, cutoff=ub - 1, **how)
+        with pytest.raises(CheckpointError, match=f"instance {instance}, as run"):
+            dpbb.solve("ta001", cutoff=ub, **how)
+        result = dpbb.solve(instance, cutoff=ub, **how)
+        assert [one.run_id for one in dpbb.runs(client)] == [run.run_id]
+    assert (result.decomposed, result.leaves) == tuple(golden)
+    assert books_hold(result.certificate)
+    assert (tmp_path / "proof.json.gz").is_file()
 
 
 def test_a_better_schedule_is_taken_along(tmp_path):
@@ -299,5 +325,8 @@ def test_custom_problems_are_given_again(tmp_path):
     assert result.makespan == optimum(problem)
     with pytest.raises(CheckpointError, match="expected the problem beside"):
         dpbb.resume(folder)
-    again = dpbb.resume(folder, problem=problem, verbosity="quiet")
-    assert again.makespan == result.makespan
+    for again in (
+        dpbb.resume(folder, problem=problem, verbosity="quiet"),
+        dpbb.solve(problem, checkpoint=str(folder), verbosity="quiet"),
+    ):
+        assert again.makespan == result.makespan

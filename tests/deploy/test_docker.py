@@ -92,7 +92,7 @@ def test_services_fit_together(name):
     for port in service.get("ports", []):
         assert port.startswith("127.0.0.1:")  # no login on either
     program, *arguments = shlex.split(service["command"].replace("${", "{"))
-    assert program in ("dask", "solve-or-resume")
+    assert program in ("dask", "dpbb")
     if program == "dask":
         assert arguments[-2:] == ["--preload", "dpbb.cluster.preload"]
     if arguments[0] == "worker":  # where the health check of the image looks

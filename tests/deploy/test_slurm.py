@@ -101,7 +101,7 @@ class Job:
     def text(self):
         """Return what the job has said in this try."""
         text = self.log.read_text() if self.log.exists() else ""
-        return text.rpartition("resuming")[2]
+        return text.rpartition("resumed after")[2]
 
     def until_busy(self, tries=0):
         """Wait until a try explores the tree, and some of what it did is saved.
@@ -111,7 +111,8 @@ class Job:
 
         def busy():
             text = self.log.read_text() if self.log.exists() else ""
-            return text.count("resuming") == tries and len(ROW.findall(self.text())) > 1
+            resumed = text.count("resumed after") == tries
+            return resumed and len(ROW.findall(self.text())) > 1
 
         wait_until(busy, SLOW)
         before = explored(self.checkpoint)
@@ -193,14 +194,14 @@ def test_one_job_of_two_nodes_is_cancelled_and_another_resumes(slurm, tmp_path):
     assert_saved(tmp_path / "ckpt")
     second = Job(slurm, tmp_path, "ckpt", *TREE, ntasks=2)
     assert second.end() == ("COMPLETED", "0:0")
-    assert "resumed after" in second.text()
+    assert "resumed after" in second.log.read_text()
     assert COUNTS in second.text()
 
 
 def test_one_job_is_queued_again_before_its_time_is_over(slurm, limited):
     job, _ = limited
     wait_until(lambda: slurm.restarts(job.number) >= 1, SLOW)
-    wait_until(lambda: "resumed after" in job.text(), SLOW)
+    wait_until(lambda: "resumed after" in job.log.read_text(), SLOW)
     slurm.call("scancel", job.number)
     job.end()
     assert_saved(job.folder / "again")
@@ -278,7 +279,7 @@ def test_array_solves_a_list(slurm, tmp_path):
     array = Job(slurm, tmp_path, "ckpts", "list", script="array.sbatch", array="1-2")
     small, large = (array.task(number) for number in (1, 2))
     large.until_busy()
-    large.kill("bin/dpbb solve")
+    large.kill("dpbb solve")
     large.until_again(1)
     for task, restarts, says in ((small, 0, "makespan     1278"), (large, 1, COUNTS)):
         assert task.end() == ("COMPLETED", "0:0")

@@ -96,6 +96,29 @@ async def _list_runs(client: Any) -> list[Snapshot]:
     return [pickle.loads(entry["snapshot"]) for entry in answer]
 
 
+def describe_run(client: Client, run_id: RunId) -> Any:
+    """Spec of a run, and when it was opened, by ``time.monotonic()``.
+
+    None: the client's cluster has no run of this name. Awaitable if the client is
+    asynchronous.
+    """
+    check_open(client)
+
+    async def describe() -> tuple[RunSpec, float] | None:
+        known = [snapshot.run_id for snapshot in await _list_runs(client)]
+        return (await _described(client, run_id))[:2] if run_id in known else None
+
+    return client.sync(describe)
+
+
+async def _described(client: Any, run_id: RunId) -> tuple[RunSpec, float, bool]:
+    """Spec of a run, when it was opened, and whether there is a page of it."""
+    with needing(client):
+        about = raised(await client.scheduler.dpbb_describe(run_id=run_id))
+    spec = pickle.loads(about["blob"])
+    return spec, time.monotonic() - about["seconds"], about["page"]
+
+
 def attach_run(
     client: Client,
     run_id: str,
@@ -121,7 +144,6 @@ def attach_run(
         The file cannot be written, or the run has no optimal permutations for it.
     """
     check_open(client)
-    there: Any = client
 
     async def find() -> Run:
         known = [snapshot.run_id for snapshot in await _list_runs(client)]
@@ -134,11 +156,9 @@ def attach_run(
                 f"{run_id!r}; there are {', '.join(found or known) or 'none'}"
             )
         name = RunId(found[0])
-        with needing(client):
-            about = raised(await there.scheduler.dpbb_describe(run_id=name))
-        spec = pickle.loads(about["blob"])
-        made = partial(make_result, spec, time.monotonic() - about["seconds"])
-        run = Run(client, name, made, attached=True, page=about["page"])
+        spec, opened, page = await _described(client, name)
+        made = partial(make_result, spec, opened)
+        run = Run(client, name, made, attached=True, page=page)
         if optima_file is not None:
             if not spec.options.all_optima:
                 raise OptionError(

@@ -44,12 +44,12 @@ RESUMED = "~"
 """Between the name of a run and what tells its continuations apart."""
 
 
-def check_new(url: str) -> None:
-    """Refuse what ``CheckpointFolder`` would, before a run; nothing is left behind.
+def check_folder(url: str) -> None:
+    """Refuse what cannot be written to, before a run; nothing is left behind.
 
     A URL is for whoever may wait for it: a store can hang.
 
-    CheckpointError: it cannot be written to, or has checkpoints.
+    CheckpointError: it cannot be written to.
     """
     if not is_local(url):
         return
@@ -63,16 +63,6 @@ def check_new(url: str) -> None:
         with suppress(OSError, ValueError):
             for one in missing:
                 one.rmdir()
-    if headers := header_names(folder):
-        raise _of_another(folder, headers)
-
-
-def _of_another(folder: Folder, headers: Sequence[str]) -> CheckpointError:
-    return CheckpointError(
-        f"expected a folder without checkpoints of another run, got {folder.url} on "
-        f"host {folder.host} with {headers[0]}: go on from it (dpbb resume), or choose "
-        "another folder"
-    )
 
 
 class CheckpointFolder:
@@ -105,7 +95,11 @@ class CheckpointFolder:
         self.folder.probe()
         self.names = header_names(self.folder)
         if self.names and not (goes_on and self._is_of(goes_on)):
-            raise _of_another(self.folder, self.names)
+            raise CheckpointError(
+                f"expected a folder without checkpoints of another run, got "
+                f"{self.folder.url} on host {self.folder.host} with {self.names[0]}: "
+                "go on from it there (dpbb resume), or choose another folder"
+            )
         self._number = max(map(_number, self.names), default=0)
 
     def write(

@@ -23,6 +23,7 @@ from uuid import uuid4
 
 import psutil
 
+from dpbb.cluster.storage.checkpoint_folder import header_names
 from dpbb.cluster.storage.store import Folder
 from dpbb.cluster.timeouts import timeout
 from dpbb.coordination.messages import RunId
@@ -93,6 +94,18 @@ class Owner:
             return False
         except psutil.AccessDenied:
             return True
+
+
+def delete_all(url: str) -> None:
+    """Delete the checkpoints in a folder; CheckpointError: a run may write there."""
+    folder = Folder(url)
+    names = header_names(folder)
+    if not names:
+        return
+    claim = Claim(folder, RunId(f"of process {os.getpid()}, which begins anew"))
+    for name in names:
+        folder.delete(name)
+    claim.release()
 
 
 class Claim:

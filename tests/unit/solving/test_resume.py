@@ -23,8 +23,9 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.progress import Progress
 from dpbb.result import Termination, Totals
-from dpbb.solving.arguments import Call
+from dpbb.solving.arguments import Call, checked
 from dpbb.solving.results import result_of
+from dpbb.solving.resume import going_on as call_going_on
 from dpbb.solving.resume import plan_of_saved, read_saved
 from dpbb.solving.start import make_plan
 from tests.unit.coordination.world import TIMES, World
@@ -194,6 +195,38 @@ def test_a_run_goes_on_in_the_folder_that_it_is_read_from(tmp_path):
         assert options.checkpoint == "other"
         _, options = read_saved(source, None, {"workers": 0})
         assert options.checkpoint is None
+
+
+def test_a_call_goes_on_in_its_folder_by_its_own_options(tmp_path):
+    """Until it is to begin anew; another tree or instance is refused."""
+    folder = tmp_path / "run"
+    foreign(folder)
+
+    def called(times=TIMES, *, fresh=False, **options):
+        options = {"heuristics": "none", "upper_bound": 60, **options}
+        problem = FlowShopProblem(FlowShopInstance("shop", np.array(times)))
+        how = {"checkpoint": str(folder), "engine": "reference", **options}
+        return call_going_on(checked(problem, None, None, how, None), fresh=fresh)
+
+    call = called(node_limit=7, upper_bound=99)
+    assert call.options.node_limit == 7
+    assert not call.saved.finished
+    assert plan_of_saved(call, call.saved).spec(0.0).upper_bound == 60
+    for name, value in (
+        ("branching", "front"), ("bound", "lb2"), ("cutoff", 60), ("all_optima", True),
+        ("tuning", {"branching_ub": 3}), ("strategy", "from-below"),
+    ):  # fmt: skip
+        which = name if name != "tuning" else "branching_ub"
+        ub = None if name == "cutoff" else 60
+        with pytest.raises(OptionError, match=f"^{which}: expected .*, got "):
+            called(upper_bound=ub, **{name: value})
+    with pytest.raises(CheckpointError, match=r"expected instance six .*, got shop"):
+        called(np.array(TIMES) + 1)
+    assert called(TIMES[::-1], fresh=True).saved is None
+    assert not list(folder.glob("*"))
+    assert called().saved is None
+    with pytest.raises(OptionError, match="fresh: expected"):
+        called(fresh=True, checkpoint=None)
 
 
 @pytest.mark.parametrize("tuning", ["balance=steal", None, {"balance": "no"}])
