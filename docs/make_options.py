@@ -91,7 +91,7 @@ def options_table() -> str:
         "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| `{row.name}` | `{row.flag}` | {row.kind.allowed} | {row.default_text} "
+        f"| `{row.name}` | `{row.flag}` | {allowed(row)} | {row.default_text} "
         f"| {row.resumed} | {meaning(row)} |"
         for row in OPTIONS.values()
     ]
@@ -101,10 +101,15 @@ def options_table() -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| `{row.name}` | {row.kind.allowed} | {row.default_text} | {meaning(row)} |"
+        f"| `{row.name}` | {allowed(row)} | {row.default_text} | {meaning(row)} |"
         for row in TUNING.values()
     ]
     return "\n".join(lines) + "\n"
+
+
+def allowed(row: OptionRow) -> str:
+    """Return what an option may be, without what the page says of all."""
+    return row.kind.allowed.split("; on the command line also")[0]
 
 
 def meaning(row: OptionRow) -> str:
