@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def moments(out: Path) -> None:
-    """Take what a person sees when runs share seats, and when something is killed."""
+    """Take what a person sees when runs share workers, and when something is killed."""
     import os
     import signal
 
@@ -125,14 +125,7 @@ def moments(out: Path) -> None:
             run = dpbb.submit("ta056", client=client, bound="lb1", **options)
             other = dpbb.submit("ta052", client=client, cutoff=3699, bound="lb1")
             page.goto(f"{address}?theme=light&run={run.run_id}")
-            page.locator("#dpbb-runs td", has_text="ta052").first.wait_for(
-                timeout=WAIT_MS
-            )
-            page.locator("#dpbb-tables").scroll_into_view_if_needed()
-            page.wait_for_timeout(1500)
-            page.locator("#dpbb-tables").screenshot(path=out / "moment-two-runs.png")
-            check(out / "moment-two-runs.png")
-            page.evaluate("scrollTo(0, 0)")
+            look("moment-two-runs.png", "#dpbb-runs td", "ta052")
             other.close()
             worker = next(iter(client.run(os.getpid).values()))
             os.kill(worker, signal.SIGKILL)

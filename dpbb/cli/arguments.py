@@ -79,7 +79,7 @@ COMMON = {
     "--fresh": "begin anew: delete the checkpoints that are there",
     # no option of a search, as no file may say what is executed
     "--on-end COMMAND": "run this (no shell), or POST JSON to http://..., at the end, "
-    "at a failure, and when there are no seats",
+    "at a failure, and when there are no workers",
     "run_id RUN": "name of the run, or what it begins with",
     "--scheduler ADDRESS": "the Dask cluster, such as tcp://host:8786, or the path of "
     f"a scheduler file; default: {SCHEDULERS}",

@@ -133,7 +133,7 @@ def run_submit(args: argparse.Namespace) -> int:
 
 HEADER = (
     "run", "instance", "state", "time", "left", "best", "bound", "gap", "nodes",
-    "seats", "waiting for",
+    "workers", "waiting for",
 )  # fmt: skip
 
 NAME_WIDTH = 32

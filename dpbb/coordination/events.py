@@ -19,7 +19,7 @@ ROUTINE = ("checkpoint", "donation")
 SEATS = {
     "seat": "joined",
     "seat-left": "serves this run no more",
-    "seat-lost": "left with its worker",
+    "seat-lost": "went away with its process",
 }
 """Kinds of events about seats, and what happened to one."""
 

@@ -27,7 +27,7 @@ HEURISTIC_S = 1.0
 COLUMNS = {
     **{"Time": 7, "Nodes": 7, "OfAbout": 7, "Left": 7, "Between": 9},
     **{"BestBound": 9, "BestSol": 7, "Gap": 7},
-    **{"Node/s": 8, "Seats": 5, "Units": 5, "AtRisk": 6},
+    **{"Node/s": 8, "Workers": 7, "Parts": 5, "AtRisk": 6},
 }
 """Columns and their widths; where it is tight, the last ones are left out."""
 
@@ -80,8 +80,8 @@ def format_row(
         cells |= {
             "Nodes": format_count(snapshot.nodes),
             "Node/s": format_count(snapshot.nodes_per_second) + "/s",
-            "Units": str(snapshot.waiting + snapshot.leased),
-            "Seats": str(len(snapshot.seats)),
+            "Parts": str(snapshot.waiting + snapshot.leased),
+            "Workers": str(len(snapshot.seats)),
             "OfAbout": about_text(snapshot) or "-",
             "Left": left_text(snapshot, brief=True) or "-",
             "Between": range_text(snapshot, brief=True) or "-",

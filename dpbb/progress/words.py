@@ -113,8 +113,8 @@ def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "speed", f"{format_count(snapshot.nodes_per_second)} nodes/s"
     busy = sum(seat.busy for seat in snapshot.seats)
     lost = f"  {snapshot.seats_lost:,} lost" if snapshot.seats_lost else ""
-    yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
-    yield "units", f"{snapshot.leased:,} in work  {snapshot.waiting:,} waiting"
+    yield "workers", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
+    yield "parts", f"{snapshot.leased:,} in work  {snapshot.waiting:,} waiting"
 
 
 def details(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -147,7 +147,7 @@ def _checkpoint_text(saved: CheckpointSnapshot, now: float) -> str:
 
 
 def shares_text(snapshot: Snapshot) -> str:
-    """Say with whom the run takes turns on too few seats; empty if with nobody."""
+    """Say with whom the run takes turns on too few workers; empty if with nobody."""
     others = snapshot.shares_with if goes_on(snapshot) else ()
     if not others:
         return ""

@@ -27,6 +27,6 @@ def test_what_a_run_waits_for_is_shown(monkeypatch, capsys, waits_for):
     monkeypatch.setattr("dpbb.api.runs", lambda _client: snapshots)
     assert runs.run_list(argparse.Namespace(json=False)) == 0
     header, first, second = capsys.readouterr().out.splitlines()
-    assert header.endswith("seats  waiting for" if waits_for else "seats")
+    assert header.endswith("workers  waiting for" if waits_for else "workers")
     assert second.endswith(waits_for)
     assert not first.endswith("workers")

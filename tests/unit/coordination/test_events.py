@@ -29,7 +29,7 @@ def test_what_happened_in_a_night_is_there_in_the_morning():
     assert checkpoints == EventRecord(
         28770.0, "checkpoint", "checkpoint-28770, 6 bytes", 959, 30.0
     )
-    assert "seat-9 left with its worker" in {event.text for event in rows}
+    assert "seat-9 went away with its process" in {event.text for event in rows}
     assert sum(event.count for event in rows if event.kind == "seat") == 14399
 
 

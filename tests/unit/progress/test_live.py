@@ -41,8 +41,8 @@ def test_everything_has_its_place(monkeypatch):
         "nodes 41.2 M of ~210 G",
         "left ~3 h, 2 to 5 h, done 14:20",
         "best 2,297 lower bound 2,232 gap 2.83%",
-        "speed 3.30 M nodes/s seats 8 of 8 busy 1 lost",
-        "units 8 in work 110 waiting",
+        "speed 3.30 M nodes/s workers 8 of 8 busy 1 lost",
+        "parts 8 in work 110 waiting",
     ]
     where = "checkpoint 14.0s old, at risk 15.0s, /scratch/run"
     assert text[6].split() == ["dashboard", "http://127.0.0.1:8787/dpbb"]

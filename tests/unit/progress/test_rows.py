@@ -30,7 +30,7 @@ def test_rows_are_aligned_under_the_header():
     )
     assert second == (
         "H  13.4s  41.2 M       -       -         - |      2232    2297   2.83% |"
-        " 3.30 M/s     8   118      -"
+        " 3.30 M/s       8   118      -"
     )
     assert len(header) == len(first) == len(second)
 
