@@ -21,8 +21,10 @@ from dask_jobqueue.slurm import SLURMJob
 from distributed import Client, Status
 from distributed.security import Security
 from distributed.utils import get_ip
-from launch import (
-    HERE,
+from tornado.ioloop import PeriodicCallback
+
+from dpbb.cluster.slurm.launch import (
+    CONFIG,
     PATIENCE,
     end_in_order,
     private_folder,
@@ -30,9 +32,7 @@ from launch import (
     run_client,
     use_tls,
 )
-from tornado.ioloop import PeriodicCallback
 
-CONFIG = HERE.parent / "dask.yaml"
 ADDRESS = "from distributed.utils import get_ip; print(get_ip())"
 EXIT_NO_CLUSTER = 1
 RETRY_S = 30.0

@@ -35,6 +35,7 @@ COMMANDS = {
     "solve": "find and prove an optimal schedule",
     "resume": "go on from a checkpoint, on any cluster",
     "submit": "start a run on a cluster, and leave it to itself",
+    "slurm": "solve by a SLURM job that queues itself again until the proof",
     "list": "runs of a cluster",
     "attach": "follow a run of a cluster to its end",
     "stop": "stop a run of a cluster",

@@ -126,15 +126,6 @@ def own_slurm(folder):
             daemon.wait()
 
 
-def names(environ):
-    """What the job of a process is called: its number, and that in its array."""
-    job, array, task = (
-        environ.get(f"SLURM_{name}")
-        for name in ("JOB_ID", "ARRAY_JOB_ID", "ARRAY_TASK_ID")
-    )
-    return {job, f"{array}_{task}"}
-
-
 class Slurm:
     """What a user sees of it.
 
@@ -222,7 +213,7 @@ class Slurm:
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):
-                mine = str(number) in names(process.environ())
+                mine = process.environ().get("SLURM_JOB_ID") == str(number)
                 line = " ".join(process.cmdline())
                 if mine and all(word in line for word in words):
                     found.append(process)

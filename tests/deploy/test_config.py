@@ -1,4 +1,4 @@
-"""deploy/dask.yaml: every setting exists, is one, and a cluster with them solves."""
+"""The settings of Dask for long runs: each exists, is one, and a cluster solves."""
 
 import socket
 from pathlib import Path
@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster
 
 import dpbb
 
-FILE = Path(__file__).parents[2] / "deploy" / "dask.yaml"
+FILE = Path(__file__).parents[2] / "dpbb" / "cluster" / "dask.yaml"
 
 
 def leaves(tree, path=()):

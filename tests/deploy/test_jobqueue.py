@@ -20,8 +20,7 @@ def script(monkeypatch):
     import jobqueue
 
     yield jobqueue
-    for name in ("jobqueue", "launch"):
-        sys.modules.pop(name, None)
+    sys.modules.pop("jobqueue")
 
 
 @pytest.mark.parametrize("minutes", [5, 17, 18, 240, 10_000])
@@ -51,7 +50,7 @@ def cluster(script, tmp_path, monkeypatch):
         if name.startswith(("DASK_DISTRIBUTED", "DASK_DPBB")):
             monkeypatch.delenv(name)
     monkeypatch.setattr(script.os, "environ", dict(script.os.environ))
-    from launch import use_tls
+    from dpbb.cluster.slurm.launch import use_tls
 
     args = script.parse(["ckpt", "ta056", "--minutes", "30", "--interface", "lo"])
     before = copy.deepcopy(script.dask.config.config)

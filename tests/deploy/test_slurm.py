@@ -4,7 +4,6 @@ Counts are those of a run that nothing happened to, to the last node. Jobs that 
 SLURM's own clock (it looks at time limits every 30 s) run beside the others.
 """
 
-import copy
 import json
 import re
 import signal
@@ -46,7 +45,6 @@ def slurm(tmp_path_factory):
         bin_of_this_python = str(Path(sys.executable).parent)
         slurm.environ["PATH"] = f"{bin_of_this_python}:{slurm.environ['PATH']}"
         slurm.environ["PYTHONPATH"] = str(ROOT)
-        slurm.environ["DPBB_DEPLOY"] = str(DEPLOY)
         compile_kernels(slurm.environ)
         yield slurm
 
@@ -78,25 +76,18 @@ class Job:
         The folder that it saves to.
     """
 
-    def __init__(self, slurm, folder, *arguments, script="runner.sbatch", **options):
+    def __init__(self, slurm, folder, *arguments, **options):
         self.slurm = slurm
         self.folder = folder
         asked = {"ntasks": 1, "cpus-per-task": 1, "time": 10, "mem": 100} | options
         flags = [f"--{name}={value}" for name, value in asked.items()]
+        script = folder / f"{arguments[0]}.sbatch"
+        slurm.call("dpbb", "slurm", "--write", script, *arguments)
         self.number = slurm.call(
-            *("sbatch", "--parsable", f"--chdir={folder}", *flags),
-            *(DEPLOY / script, *arguments),
+            "sbatch", "--parsable", f"--chdir={folder}", *flags, script
         )
         self.log = folder / f"dpbb-{self.number}.log"
         self.checkpoint = folder / arguments[0]
-
-    def task(self, number):
-        """Return a task of this array as a job."""
-        task = copy.copy(self)
-        task.number = f"{self.number}_{number}"
-        task.log = self.folder / f"dpbb-{self.number}-{number}.log"
-        task.checkpoint = self.checkpoint / str(number)
-        return task
 
     def text(self):
         """Return what the job has said in this try."""
@@ -173,7 +164,7 @@ def test_one_job_survives_whatever_is_killed(slurm, limited, tmp_path):
     job.until_again(2)
     with slurm.without_controller():
         # what SLURM sends before the time is over
-        job.kill("runner.py", by=signal.SIGUSR1)
+        job.kill("slurm.runner", by=signal.SIGUSR1)
         wait_until(lambda: "controller does not answer" in job.text(), SLOW)
     assert job.end() == ("COMPLETED", "0:0")
     assert slurm.restarts(job.number) == 3
@@ -271,20 +262,6 @@ def test_jobqueue_survives_whatever_is_killed(slurm, tmp_path):
     assert "resumed after" in text
     assert COUNTS in text
     wait_until(lambda: not running())
-
-
-def test_array_solves_a_list(slurm, tmp_path):
-    """A task of it that loses its client is queued again, and no other."""
-    (tmp_path / "list").write_text(f"ta001 --quiet\n{' '.join(TREE)}\n")
-    array = Job(slurm, tmp_path, "ckpts", "list", script="array.sbatch", array="1-2")
-    small, large = (array.task(number) for number in (1, 2))
-    large.until_busy()
-    large.kill("dpbb solve")
-    large.until_again(1)
-    for task, restarts, says in ((small, 0, "makespan     1278"), (large, 1, COUNTS)):
-        assert task.end() == ("COMPLETED", "0:0")
-        assert slurm.restarts(task.number) == restarts
-        assert says in task.text()
 
 
 def test_try_that_explores_nothing_is_not_queued_again(slurm, tmp_path):

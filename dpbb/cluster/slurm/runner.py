@@ -1,4 +1,4 @@
-"""One SLURM job for everything, started by ``runner.sbatch`` on the job's first node.
+"""One SLURM job for everything, started on its first node; see ``dpbb slurm``.
 
 Scheduler and client are processes of the batch script, beside the workers, which
 ``srun`` starts: one for each task. The client alone says how the job ends: a worker
@@ -21,7 +21,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from launch import (
+from dpbb.cluster.slurm.launch import (
+    CONFIG,
     NO_SCHEDULER,
     PATIENCE,
     listening,
@@ -30,7 +31,6 @@ from launch import (
     start_client,
     use_tls,
 )
-
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import DpbbError
 
@@ -56,6 +56,7 @@ SAID = {"time": "the time is nearly over", "cancelled": "stopped"}
 CUT_OFF = (3, 4)
 """Exit codes of dpbb: stopped before there was a proof."""
 
+RUNNER = "dpbb.cluster.slurm.runner"
 SCHEDULER = "distributed.cli.dask_scheduler"
 WORKER = "distributed.cli.dask_worker"
 PAGE = ("--dashboard-address", "127.0.0.1:0")  # it has no login
@@ -95,14 +96,6 @@ def explored(checkpoint: str) -> int:
         return 0
 
 
-def own_name() -> str:
-    """Name of this job for scontrol: an array's own number would mean all its tasks."""
-    array = os.environ.get("SLURM_ARRAY_JOB_ID")
-    if array is None:
-        return os.environ["SLURM_JOB_ID"]
-    return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
-
-
 def start_scheduler(file: Path, asked: Asked) -> subprocess.Popen[bytes]:
     """Start it, and wait until its address is in the file, or it ends."""
     command = [sys.executable, "-m", SCHEDULER, "--scheduler-file", str(file)]
@@ -118,7 +111,7 @@ def start_workers(file: Path) -> subprocess.Popen[bytes]:
     # srun does not take this from the job since SLURM 22.05
     threads = os.environ.get("SLURM_CPUS_PER_TASK", "1")
     command = ["srun", "--kill-on-bad-exit=0", "--wait=0", "--export=ALL"]
-    command += [f"--cpus-per-task={threads}", sys.executable, __file__]
+    command += [f"--cpus-per-task={threads}", sys.executable, "-m", RUNNER]
     return subprocess.Popen([*command, "--worker", str(file), threads])
 
 
@@ -128,7 +121,7 @@ def be_worker(file: str, threads: str) -> None:
     command += ["--nworkers", "1", "--nthreads", threads, *listening(), *PAGE]
     command += ["--death-timeout", str(JOIN_S), *PRELOADS]
     command += ["--preload-nanny", str(PATIENCE)]
-    os.execv(sys.executable, command)  # noqa: S606
+    os.execv(sys.executable, command)
 
 
 def end(scheduler: subprocess.Popen[bytes], *workers: subprocess.Popen[bytes]) -> None:
@@ -205,7 +198,7 @@ def queue_again(job: str) -> None:
     this = os.environ.get("SLURM_RESTART_COUNT", "0")
     if " JobState=RUNNING " in told and f" Restarts={this} " in told:
         say("not proved yet: queueing again")
-        subprocess.run(["scontrol", "requeue", job], check=False)  # noqa: S607
+        subprocess.run(["scontrol", "requeue", job], check=False)
     else:
         say("not proved yet: SLURM has taken this job back")
 
@@ -213,6 +206,7 @@ def queue_again(job: str) -> None:
 def main(checkpoint: str, *arguments: str) -> int:
     """Solve or resume, and queue again if it was cut off; returns dpbb's exit code."""
     asked = Asked()
+    os.environ.setdefault("DASK_CONFIG", str(CONFIG))
     job = os.environ["SLURM_JOB_ID"]
     before = explored(checkpoint)
     with private_folder(f"dpbb-{job}") as folder:
@@ -226,7 +220,7 @@ def main(checkpoint: str, *arguments: str) -> int:
     if explored(checkpoint) == before:
         say("this try has explored nothing: not queueing again")
         return 1
-    queue_again(own_name())
+    queue_again(job)
     return code
 
 
