@@ -1,4 +1,4 @@
-"""Every snippet of the README runs as it is pasted."""
+"""Every snippet of the README and of the tutorials runs as it is pasted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import pytest
 
 from tests.processes import free_port
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
@@ -75,3 +76,23 @@ def test_commands_run_as_pasted(tmp_path):
     assert shell.returncode == 0, said
     assert (tmp_path / "gantt.png").is_file()
     assert said.count("proved again") == 2  # by verify and by the checker
+
+
+@pytest.mark.slow(ci=True)
+@pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="no bash")
+@pytest.mark.parametrize(
+    ("page", "said"), [("own-shop", "optimal"), ("proof", "proved again")]
+)
+def test_a_tutorial_runs_as_pasted(page, said, tmp_path):
+    """Blocks that are marked so, in one shell."""
+    text = (ROOT / f"docs/{page}.md").read_text("utf-8")
+    blocks = re.findall(r"^```{\.bash \.run}\n(.*?)^```$", text, re.M | re.S)
+    assert blocks
+    done = subprocess.run(  # noqa: S603
+        ["bash", "-ec", "".join(blocks)],  # noqa: S607
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
