@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lock what the images install, anew: pip install uv, then call this.
+# Lock what the images install, before a release or a build: pip install uv, call this.
 set -eu
 cd "$(dirname "$0")/../.."
 for image in cpu cuda12 cuda13; do

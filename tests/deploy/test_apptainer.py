@@ -46,6 +46,8 @@ def test_steps_make_an_image_that_solves(tmp_path):
 
     Modules are compiled when they are imported, for that few are.
     """
+    if not (ROOT / "deploy" / "docker" / "locked" / "cpu.txt").exists():
+        pytest.skip("no lists of packages here: deploy/docker/lock.sh")
     image, home = tmp_path / "image", tmp_path / "home"
     home.mkdir()
     values = dict(line.strip().split("=") for line in SECTIONS["arguments"].split())

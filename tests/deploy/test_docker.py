@@ -2,20 +2,15 @@
 
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
-from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "docker"
 DOCKERFILE = FOLDER / "Dockerfile"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())
-
-LOCKED = sorted((FOLDER / "locked").glob("*.txt"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def instructions():
@@ -40,33 +35,6 @@ def test_everything_that_is_copied_exists_and_is_let_through():
     lines = (FOLDER / "Dockerfile.dockerignore").read_text().split()
     assert lines[0] == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == copied
-
-
-def locked(file):
-    """Return what a list installs: requirement, with its version."""
-    lines = re.findall(r"^([^#\s].*?)(?: \\)?$", file.read_text(), flags=re.MULTILINE)
-    return [Requirement(line) for line in lines]
-
-
-@pytest.mark.parametrize("file", LOCKED, ids=lambda file: file.stem)
-def test_every_package_is_locked(file):
-    """One version with its hashes each, which is one that the project can use."""
-    requirements = locked(file)
-    for requirement in requirements:
-        (version,) = requirement.specifier
-        assert version.operator == "=="
-    assert file.read_text().count("--hash=sha256:") >= len(requirements)
-    extras = ["prometheus", *([] if file.stem == "cpu" else [file.stem])]
-    wanted = PROJECT["dependencies"] + [
-        line for extra in extras for line in PROJECT["optional-dependencies"][extra]
-    ]
-    for line in wanted:
-        need = Requirement(line)
-        names = [r for r in requirements if r.name == need.name]
-        assert names, f"{need.name} is not locked: call deploy/docker/lock.sh"
-        for one in names:
-            (version,) = one.specifier
-            assert need.specifier.contains(version.version), line
 
 
 def test_nobody_is_root_at_the_end():
