@@ -14,7 +14,7 @@ from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.plotting import style
 from dpbb.plotting.convergence_plot import Curve
-from dpbb.plotting.runs_page import Run
+from dpbb.plotting.runs_page import Run, crew
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -242,7 +242,7 @@ def run_of_record(record: Record) -> Run:
         source=record.source,
         curve=curve,
         ended=ended.replace("_", " "),
-        workers=f"{len(record.seats):,} x {record.engine}",
+        workers=crew(len(record.seats), record.engine),
         nodes=record.totals.nodes,
     )
 

@@ -746,8 +746,7 @@ class Coordinator:
                 begun.append(seat.unit.since)
         if not begun or now - min(begun) < WAITING_S:
             return ""
-        seats = "1 seat" if len(begun) == 1 else f"{len(begun):,} seats"
-        return f"compiling on {seats}"
+        return f"compiling on {len(begun):,} worker{'s' * (len(begun) != 1)}"
 
     def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:
         """Return all seats; those of a large run may be ``SEATS_AGE_S`` old.

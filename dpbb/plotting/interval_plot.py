@@ -24,7 +24,7 @@ COLORS = {"finished": "#33715a", "waiting": "#9ecae1", "leased": "#eaaa6d"}
 
 
 def interval_map(data: Snapshot | Checkpoint, ax: Axes | None = None) -> Axes:
-    """Draw the finished, leased and waiting parts of [0, n!).
+    """Draw which parts of [0, n!) are finished, being explored, or waiting.
 
     Permutations lie in the order of the tree. A cell of the map is finished when no
     open root touches it.
@@ -33,7 +33,7 @@ def interval_map(data: Snapshot | Checkpoint, ax: Axes | None = None) -> Axes:
     ----------
     data
         A snapshot or a checkpoint. In a checkpoint, whatever an engine has begun counts
-        as leased.
+        as being explored.
     ax
         Where to draw; default: a new pyplot figure.
 
@@ -51,7 +51,7 @@ def interval_map(data: Snapshot | Checkpoint, ax: Axes | None = None) -> Axes:
     else:
         name, explored, spans = data.instance, data.explored, data.spans
         units = {"waiting": data.waiting, "leased": data.leased}
-        seconds, begun = data.seconds, "leased"
+        seconds, begun = data.seconds, "being explored"
     style.dress(
         ax,
         x="share of the n! permutations, in the order of the tree",
@@ -75,7 +75,7 @@ def interval_map(data: Snapshot | Checkpoint, ax: Axes | None = None) -> Axes:
     ax.spines["left"].set_visible(False)
     labels = {"finished": "finished"}
     for state, label in (("leased", begun), ("waiting", "waiting")):
-        labels[state] = f"{label} ({units[state]} unit{'s' * (units[state] != 1)})"
+        labels[state] = f"{label} ({units[state]} part{'s' * (units[state] != 1)})"
     key = [Patch(color=COLORS[state], label=label) for state, label in labels.items()]
     style.legend_above(ax, key)
     unit_s, unit = style.time_unit(seconds)

@@ -91,7 +91,7 @@ def run_of(source: str, data: Result | Checkpoint | Sequence[Snapshot]) -> Run:
             source=source,
             curve=curve,
             ended=ended,
-            workers=f"{len(data.seats):,} x {data.engine}",
+            workers=crew(len(data.seats), data.engine),
             nodes=data.nodes,
         )
     if isinstance(data, Checkpoint):
@@ -118,6 +118,11 @@ def run_of(source: str, data: Result | Checkpoint | Sequence[Snapshot]) -> Run:
 
 def _both(curve: Curve) -> tuple[Sequence[tuple[float, int]], ...]:
     return curve.incumbents, curve.bounds
+
+
+def crew(count: int, engine: str) -> str:
+    """Write what explored: ``2 x cpu``."""
+    return f"{count:,} x {engine}" if count else "no tree"
 
 
 def _counted(names: Iterable[str]) -> str:
@@ -217,12 +222,13 @@ def _card(run: Run, alike: Sequence[Run]) -> str:
     values = [value for some in steps for _, value in some]
     parts = []
     if values:
-        steady = " at the end" if len(curve.bounds) == 1 else ""
+        steady = len(curve.bounds) == 1
+        bound = f"lower bound{' at the end' if steady else ''}"
         lines = [
             Line("best", VERMILLION, _until(curve.incumbents, curve.end_s)),
-            Line(f"lower bound{steady}", BLUE, _until(curve.bounds, curve.end_s)),
+            Line(bound, BLUE, _until(curve.bounds, curve.end_s), dashed=steady),
         ]
-        margin = max(1.0, 0.05 * (max(values) - min(values)))
+        margin = max(2.0, 0.05 * (max(values) - min(values)))
         ends = min(values) - margin, max(values) + margin
         parts.append(_chart(lines, end_s, ends, "{:,.0f}".format))
     if len(run.growth) > 1:
@@ -241,9 +247,11 @@ def _card(run: Run, alike: Sequence[Run]) -> str:
             "<figure><figcaption>share of the nodes by worker, from the rates in the "
             f'rows</figcaption><div class="wide"><table>{rows}</table></div></figure>'
         )
-    title = f"{escape(curve.name)}: {escape(run.ended)}, {escape(run.source)}"
-    charts = "".join(parts)
-    return f'<section><h2>{title}</h2><div class="charts">{charts}</div></section>\n'
+    title = f"{curve.name}: {run.ended}"
+    if run.source != curve.name:
+        title += f", {run.source}"
+    charts = f'<div class="charts">{"".join(parts)}</div>'
+    return f"<section><h2>{escape(title)}</h2>{charts}</section>\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +261,7 @@ class Line:
     name: str
     color: str
     points: Points
+    dashed: bool = False
 
 
 def _until(steps: Points, end_s: float) -> Points:
@@ -282,7 +291,7 @@ def _chart(
         return round(BOTTOM - (BOTTOM - TOP) * (value - low) / (high - low), 1)
 
     parts = []
-    for value in _ticks(low, high):
+    for value in _ticks(low, high, least=1.0):
         y = up(value)
         parts.append(f'<path class="grid" d="M{LEFT} {y}H{RIGHT}"/>')
         parts.append(_text(LEFT - 6, y + 4, write(value), "end"))
@@ -290,14 +299,15 @@ def _chart(
         _text(across(at * unit_s), BOTTOM + 16, f"{at:g}", "middle")
         for at in _ticks(0.0, end_s / unit_s)
     ]
-    parts.append(_text((LEFT + RIGHT) / 2, HEIGHT - 2, f"time ({unit})", "middle"))
+    parts.append(_text((LEFT + RIGHT) / 2, HEIGHT - 5, f"time ({unit})", "middle"))
     names = []
     for line in lines:
         if not line.points:
             continue
         corners = "L".join(f"{across(at)} {up(value)}" for at, value in line.points)
+        dash = ' stroke-dasharray="6 4"' if line.dashed else ""
         parts.append(
-            f'<path stroke="{line.color}" d="M{corners}"><title>{line.name}: '
+            f'<path stroke="{line.color}"{dash} d="M{corners}"><title>{line.name}: '
             f"{write(line.points[-1][1])}</title></path>"
         )
         names.append(f'<span style="color:{line.color}">&#9644;</span> {line.name}')
@@ -313,9 +323,10 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
     return f'<text x="{x}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Return four to six round numbers from ``low`` to ``high``."""
+def _ticks(low: float, high: float, least: float = 0.0) -> list[float]:
+    """Return up to six round numbers from ``low`` to ``high``, ``least`` apart."""
     size = 10.0 ** math.floor(math.log10((high - low) / 5))
-    step = next(size * by for by in (1, 2, 5, 10) if size * by >= (high - low) / 5)
+    steps = (size * by for by in (1, 2, 5, 10))
+    step = max(least, next(step for step in steps if step >= (high - low) / 5))
     first = math.ceil(low / step)
     return [step * place for place in range(first, math.floor(high / step) + 1)]

@@ -70,10 +70,10 @@ def test_what_is_waited_for_is_in_a_line_at_once():
     empty = replace(SNAPSHOT, seats=(), value=None, waits_for="no workers connected")
     for seconds in (11.0, 12.0):
         progress.update(replace(empty, seconds=seconds))
-    progress.update(replace(empty, seconds=13.0, waits_for="compiling on 1 seat"))
+    progress.update(replace(empty, seconds=13.0, waits_for="compiling on 1 worker"))
     rows = read(stream)
     assert [row["waits_for"] for row in rows] == [
-        *("compiling the heuristics", "no workers connected", "compiling on 1 seat")
+        *("compiling the heuristics", "no workers connected", "compiling on 1 worker")
     ]
     assert rows[0]["run_id"] == "none"
     assert rows[0].keys() == rows[1].keys()

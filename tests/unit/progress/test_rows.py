@@ -142,10 +142,10 @@ def test_what_is_waited_for_is_written_once():
     for seconds in (2.0, 2.1, 2.2):
         progress.update(replace(empty, seconds=seconds))
     progress.update(replace(SNAPSHOT, seconds=2.3))
-    progress.update(replace(SNAPSHOT, seconds=2.4, waits_for="compiling on 1 seat"))
+    progress.update(replace(SNAPSHOT, seconds=2.4, waits_for="compiling on 1 worker"))
     said = [line for line in lines(stream) if "waiting" in line]
     assert said == [
         "    0.0s waiting: compiling the heuristics",
         "    3.0s waiting: no workers connected",
-        "    3.4s waiting: compiling on 1 seat",
+        "    3.4s waiting: compiling on 1 worker",
     ]
