@@ -150,6 +150,7 @@ async def _going_on(call: Call, cluster: Cluster) -> Opened | None:
     """
     if call.writer is None or call.detached:
         return None
+    cluster.answered.set()  # no heuristic is waited for
     while not cluster.is_there():
         if call.should_stop():
             return None
