@@ -70,7 +70,7 @@ MUTATIONS = {
         ("rest = node.ends[k] + after", "rest = node.ends[k] + after + 1"),
         ("most = max(most, begin + after)", "most = max(most, end + after)"),
         ("node.ends[last] = end", "node.ends[last] = end + 1"),
-        ("node.other.ends[self.n_stages - 1 - k]\n            if", "node.other.ends[k]\n            if"),
+        ("node.other.ends[self.n_stages - 1 - k]\n            +", "node.other.ends[k]\n            +"),
         ("begin = end - self.times[job][k]", "begin = end"),
         ("self.times[:, ::-1]", "self.times"),
         ("return 2 * parent + int(own.max())", "return ub // 2"),
