@@ -455,7 +455,7 @@ def header_of(shape: Shape) -> Header:
     hoists = (
         list(written["child_bound"].hoists.values()) if "child_bound" in written else []
     )
-    reads = ("value(", "value_along<")
+    reads = ("(row,", "(common,", "common[")
     holds_bound = any(
         one in line for line in written["node_bound"].lines for one in reads
     )

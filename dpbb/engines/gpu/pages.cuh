@@ -70,7 +70,7 @@ struct Arena {
   u32 *gift_ring;   // pages on their way to idle warps
   u32 *pool;        // pages to start from
   u32 *out;         // pages left at the end of a launch
-  const u32 *rows;  // N * ROW: what the model knows of the jobs
+  const u32 *rows;  // N * ROW + COMMON + ...: what the model knows
   const u32 *critical;  // with ONE_SIDE, 2 * N_CRITICAL: what decides on each side
   const u32 *root;  // a page whose first record has the state of the tree's root; N_MASK
                     // words with a bit for each job that is equal to the one before it

@@ -5,8 +5,8 @@
 // these, and leaves it if its dearer bound is below ub, too.
 //
 // What a node is the model's header says, see dpbb.kernels.cuda_model; `table`: the rows of
-// its jobs, what is common, then what tightens bounds. A parent is a row of jobs, so many of which are
-// fixed at its front and at its back. Grids: any; blocks: WARPS * 32.
+// its jobs, what is common, then what tightens bounds. A parent is a row of jobs, so many
+// of which are fixed at its front and at its back. Grids: any; blocks: WARPS * 32.
 #include "warp.cuh"
 
 constexpr int N = N_JOBS;

@@ -192,7 +192,7 @@ __device__ __forceinline__ void bound_children(
 #pragma unroll 1
           for (int i = 0; i < n_left - 1; ++i) {
             const int date = (int)columns[DATES + i + (i >= of_date)][lane];
-            for (; in_time <= i && at <= date;) {
+            while (in_time <= i && at <= date) {
               ++in_time;
               at += (int)columns[TIMES + in_time + (in_time >= of_time)][lane];
             }
@@ -201,8 +201,9 @@ __device__ __forceinline__ void bound_children(
           if (!WEIGHED) return rest;
           const int place = (int)(ranks >> 16);
           if (rest <= place) return (int)columns[LIGHT + rest][lane];
-          const int own = (int)(columns[LIGHT + place + 1][lane] - columns[LIGHT + place][lane]);
-          return (int)columns[LIGHT + rest + 1][lane] - own;
+          u32(*const sums)[32] = columns + LIGHT;
+          const u32 own = sums[place + 1][lane] - sums[place][lane];
+          return (int)(sums[rest + 1][lane] - own);
         }
 #pragma unroll 4
         for (int i = 0; i < n_left - 1; ++i) {
