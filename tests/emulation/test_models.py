@@ -11,8 +11,7 @@ from dpbb.tree.branching import tree_of
 from tests.emulation.support import steals
 from tests.intervals import unit_between
 from tests.models import KINDS, random_models
-from tests.unit.flowshop import test_features, test_shop
-from tests.unit.flowshop.test_shop import check_engine, each
+from tests.unit.flowshop.shops import check_engine, each, random_shop
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
 
@@ -37,33 +36,31 @@ def test_values_of_more_than_16_bits_take_32(gpu):
 
 
 @pytest.mark.parametrize(
-    ("objective", "released", "blocking"),
-    [("max-tardiness", 1, 1), ("weighted-completion", 1, 0), ("total-tardiness", 0, 0)],
+    ("kind", "objective", "released"),
+    [
+        ("blocking", "max-tardiness", True),
+        ("", "weighted-completion", True),
+        ("", "total-tardiness", False),
+    ],
 )
-def test_flow_shops_count_as_on_the_reference(gpu, objective, released, blocking):
-    check_flow_shops(gpu, objective, released, blocking, seeds=2)
+def test_flow_shops_count_as_on_the_reference(gpu, kind, objective, released):
+    def explored(problem, ub):
+        return on_gpu(gpu, problem, ub)
+
+    check_engine(kind, objective, released, explored, seeds=2)
 
 
 @pytest.mark.slow
 @each
-def test_every_flow_shop_counts_as_on_the_reference(gpu, objective, released, blocking):
-    check_flow_shops(gpu, objective, released, blocking, seeds=5)
-
-
-@pytest.mark.slow
-@test_features.each
-def test_every_feature_counts_as_on_the_reference(gpu, kind, objective, released):
-    def explored(problem, ub):
-        return on_gpu(gpu, problem, ub)
-
-    test_features.check_engine(kind, objective, released, explored, seeds=2)
+def test_every_flow_shop_counts_as_on_the_reference(gpu, kind, objective, released):
+    test_flow_shops_count_as_on_the_reference(gpu, kind, objective, released)
 
 
 @pytest.mark.parametrize("objective", ["total-completion", "total-tardiness"])
 def test_parts_of_trees_of_sums_are_the_whole(gpu, objective):
     """Roots that come as paths have the bounds that they had as children."""
     rng = np.random.default_rng(5)
-    problem = test_shop.random_shop(rng, objective, True, size=(6, 3))
+    problem, _ = random_shop(rng, "", objective, True, (6, 3))
     ub = best_cost(problem) + 1
     decomposed, leaves, *_ = counted(problem, "reference", ub)
     tree, n_leaves = tree_of(problem, SolveOptions(), ub), 720
@@ -89,18 +86,11 @@ def test_sets_of_jobs_fill_one_word_or_two(gpu, objective, n_jobs, seed):
     if steals(gpu):
         pytest.skip("children are bounded one by one there")
     rng = np.random.default_rng(seed)
-    problem = test_shop.random_shop(rng, objective, False, size=(n_jobs, 2))
+    problem, _ = random_shop(rng, "", objective, False, (n_jobs, 2))
     ub = problem.bound_of(problem.root_state()) + 4
     expected = counted(problem, "reference", ub)
     assert expected[0] > 30
     assert on_gpu(gpu, problem, ub) == expected
-
-
-def check_flow_shops(gpu, objective, released, blocking, seeds):
-    def explored(problem, ub):
-        return on_gpu(gpu, problem, ub)
-
-    check_engine(objective, released, blocking, explored, seeds)
 
 
 def on_gpu(gpu, problem, ub):

@@ -7,7 +7,7 @@ python -m tests.bench.shops --engine gpu
 import numpy as np
 import pytest
 
-from tests.unit.flowshop import test_features, test_shop
+from tests.unit.flowshop.shops import each, random_shop
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
 
@@ -23,16 +23,8 @@ def check(problem):
         assert counted(problem, "gpu", ub) == counted(problem, "reference", ub)
 
 
-@test_shop.each
-def test_dates_weights_and_blocking(gpu, objective, released, blocking):
+@each
+def test_counts_are_those_of_the_reference(gpu, kind, objective, released):
     rng = np.random.default_rng(1)
     for _ in range(3):
-        check(test_shop.random_shop(rng, objective, released, blocking, SIZE))
-
-
-@test_features.each
-def test_set_ups_lags_buffers_ovens(gpu, kind, objective, released):
-    rng = np.random.default_rng(1)
-    for _ in range(3):
-        problem, _ = test_features.random_shop(rng, kind, objective, released, SIZE)
-        check(problem)
+        check(random_shop(rng, kind, objective, released, SIZE)[0])

@@ -1,6 +1,6 @@
 """Set-ups, lags, buffers and ovens of flow shops, from the definition."""
 
-from itertools import permutations, product
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -15,113 +15,7 @@ from dpbb.problem import kinds_of
 from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
 from dpbb.text.labels import Names
-from tests.unit.flowshop.test_shop import on_cpu
-from tests.unit.modeling.test_cpu import counted
-
-KINDS = ("setups", "late setups", "lags", "unlimited", "lags, unlimited", "buffers")
-EACH = [*product(KINDS, OBJECTIVES, (False, True))]
-each = pytest.mark.parametrize(("kind", "objective", "released"), EACH)
-
-
-def random_shop(rng, kind, objective, released, size=None):
-    """Draw a shop with zeros, ties and equal jobs."""
-    n_jobs, n_machines = size or (rng.integers(2, 7), rng.integers(1, 6))
-    top = int(rng.choice((3, 20)))
-    times = rng.integers(0, top, (n_jobs, n_machines))
-    row = OBJECTIVES[objective]
-    how = {"release": rng.integers(0, 3 * top, n_jobs)} if released else {}
-    if row.dated:
-        how["due"] = rng.integers(0, int(times.sum() * rng.random()) + 2, n_jobs)
-    if row.weighted:
-        how["weights"] = rng.integers(0, rng.choice((2, 9)), n_jobs)
-    if "setups" in kind:
-        shape = n_jobs + rng.integers(2), n_jobs, n_machines
-        how["setups"] = rng.integers(0, top, shape[: rng.integers(2, 4)])
-        how["anticipatory"] = kind == "setups"
-        if rng.random() < 0.3:  # two equal jobs
-            other = how["setups"].copy()
-            other[[0, n_jobs - 1]], times[0] = other[[n_jobs - 1, 0]], times[-1]
-            other[:, [0, n_jobs - 1]] = other[:, [n_jobs - 1, 0]]
-            how["setups"] = np.maximum(how["setups"], other)
-    if "lags" in kind:
-        how["lags"] = rng.integers(0, 2 * top, (n_jobs, n_machines - 1))
-    if "unlimited" in kind:
-        count = rng.integers(n_machines)
-        how["unlimited"] = rng.choice(n_machines, count, replace=False).tolist()
-    if kind == "buffers":
-        how["buffers"] = rng.integers(0, 3, n_machines - 1)
-    return dpbb.FlowShop(times, objective=objective, **how), how
-
-
-def passes(times, how, order):
-    """Starts, ends and departures by position: nobody waits longer than need be."""
-    n_jobs, n_machines = len(times), len(times[0])
-    setups = None
-    if "setups" in how:
-        setups = np.array(how["setups"])
-        setups = setups if setups.ndim == 3 else setups[..., None].repeat(n_machines, 2)
-    start, end, leave = np.zeros((3, n_jobs, n_machines), int)
-    for i, job in enumerate(order):
-        there = int(how.get("release", [0] * n_jobs)[job])
-        for k in range(n_machines):
-            free = leave[i - 1, k] if i else 0
-            if setups is not None:
-                gap = setups[order[i - 1], job, k] if i else 0
-                if not i and len(setups) > n_jobs:
-                    gap = setups[n_jobs, job, k]
-                if how["anticipatory"]:
-                    there = max(there, free + gap)
-                else:
-                    there = max(there, free) + gap
-            elif k not in how.get("unlimited", ()):
-                there = max(there, free)
-            start[i, k] = there
-            end[i, k] = leave[i, k] = there + times[job][k]
-            if k + 1 == n_machines:
-                continue
-            places = how["buffers"][k] if "buffers" in how else n_jobs
-            if places == 0 and i:
-                leave[i, k] = max(leave[i, k], leave[i - 1, k + 1])
-            elif places <= i:
-                leave[i, k] = max(leave[i, k], start[i - places, k + 1])
-            there = leave[i, k] + (how["lags"][job][k] if "lags" in how else 0)
-    return start, end, leave
-
-
-def costs_of(problem, objective, how):
-    """Costs of all orders by the definition."""
-    row, found = OBJECTIVES[objective], {}
-    weights, due = (how.get(name) for name in ("weights", "due"))
-    for order in permutations(range(problem.n_jobs)):
-        times = problem.instance.times.tolist()
-        costs = []
-        for job, done in zip(order, passes(times, how, order)[1][:, -1], strict=True):
-            late = int(done) - (0 if due is None else int(due[job]))
-            late = max(0, late)
-            late = int(late > 0) if row.counted else late
-            costs.append(late * (1 if weights is None else int(weights[job])))
-        found[order] = max(costs) if row.latest else sum(costs)
-    return found
-
-
-def check(kind, objective, released, seeds):
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        problem, how = random_shop(rng, kind, objective, released)
-        check_model(problem, nodes=20, engines=(), seed=seed)
-        costs = costs_of(problem, objective, how)
-        assert problem.evaluate_all(np.array(list(costs))).tolist() == [*costs.values()]
-        found = dpbb.solve(
-            problem, workers=0, engine="reference", heuristics="none", verbosity="quiet"
-        )
-        assert found.makespan == min(costs.values()) == costs[found.permutation]
-        order = found.permutation
-        schedule = problem.schedule(order)
-        start, end, leave = passes(problem.instance.times.tolist(), how, order)
-        assert (schedule.start[[*order]] == start).all()
-        assert (schedule.end[[*order]] == end).all()
-        if kind == "buffers":
-            assert (schedule.leave[[*order]] == leave).all()
+from tests.unit.flowshop.shops import check, check_engine, each, on_cpu, random_shop
 
 
 @each
@@ -133,21 +27,7 @@ def test_costs_and_optima_are_those_of_brute_force(kind, objective, released):
 @pytest.mark.timeout(3600)
 @each
 def test_costs_and_optima_of_many_shops(kind, objective, released):
-    check(kind, objective, released, range(1, 60))
-
-
-def check_engine(kind, objective, released, explored, seeds):
-    """Compare with the reference, node for node, and with brute force."""
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        problem, how = random_shop(rng, kind, objective, released, (6, 3))
-        costs = costs_of(problem, objective, how)
-        ub = min(costs.values()) + 1
-        found = explored(problem, ub)
-        assert found == counted(problem, "reference", ub)
-        if kinds_of(problem) is None:
-            optima = {(ub - 1, *order) for order, cost in costs.items() if cost < ub}
-            assert found[3] == optima
+    check(kind, objective, released, range(1, 100))
 
 
 @pytest.mark.parametrize(
@@ -167,8 +47,10 @@ def test_every_compiled_search_counts_as_the_reference(kind, objective, released
 @each
 def test_they_are_read_and_written(kind, objective, released):
     problem, _ = random_shop(np.random.default_rng(1), kind, objective, released)
+    assert problem.objective == OBJECTIVES[objective].words
     again = decoded(encoded(problem))
     assert again.digest == problem.digest
+    assert again.said == objective
     assert problem.with_names(problem.names).digest == problem.digest
     plain = dpbb.FlowShop(problem.instance, objective=objective)
     assert (problem.digest == plain.digest) == (not problem.features.said())

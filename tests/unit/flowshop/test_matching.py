@@ -9,7 +9,7 @@ import dpbb
 from dpbb.flowshop.family import read_problem
 from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
-from tests.unit.flowshop.test_shop import random_shop
+from tests.unit.flowshop.shops import random_shop
 
 
 def random_node(problem, rng):
@@ -31,7 +31,7 @@ def test_matched_times_are_a_bound(objective, released):
     larger = 0
     for _ in range(80):
         size = 6, rng.integers(1, 5)
-        problem = random_shop(rng, objective, released, blocking=True, size=size)
+        problem, _ = random_shop(rng, "blocking", objective, released, size)
         problem = problem.with_bound("matching")
         front, left, back, state = random_node(problem, rng)
         heads, tails = (np.array(own["ends"]) for own in state.own)

@@ -1,7 +1,6 @@
 """The flow shop with dates and weights, from the definition and by every engine."""
 
 import runpy
-from itertools import pairwise, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -11,141 +10,10 @@ import pytest
 import dpbb
 from dpbb.cli.plot import read_schedule
 from dpbb.flowshop.family import read_problem
-from dpbb.flowshop.shop import OBJECTIVES, FlowShop
+from dpbb.flowshop.shop import FlowShop
 from dpbb.plotting import gantt
 from dpbb.problem import kinds_of
-from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
-from tests.unit.modeling.test_cpu import counted
-
-COMBINATIONS = list(product(OBJECTIVES, (False, True), (False, True)))
-each = pytest.mark.parametrize(("objective", "released", "blocking"), COMBINATIONS)
-
-
-def random_shop(rng, objective, released, blocking=False, size=None):
-    """Draw a shop with zeros, ties and equal jobs."""
-    kind = OBJECTIVES[objective]
-    n_jobs, n_machines = size or (rng.integers(2, 8), rng.integers(1, 6))
-    top = int(rng.choice((3, 20)))
-    times = rng.integers(0, top, (n_jobs, n_machines))
-    dates = {}
-    if released:
-        dates["release"] = rng.integers(0, 3 * top, n_jobs)
-    if kind.dated:
-        dates["due"] = rng.integers(0, int(times.sum() * rng.random()) + 2, n_jobs)
-    if kind.weighted:
-        dates["weight"] = rng.integers(0, rng.choice((2, 9)), n_jobs)
-    if rng.random() < 0.3:  # two equal jobs
-        for column in (times, *dates.values()):
-            column[0] = column[-1]
-    shop = dpbb.FlowShopInstance("shop", times, dates=dates)
-    return FlowShop(shop, objective=objective, blocking=blocking)
-
-
-def costs_by_definition(problem, objective):
-    """Costs of all orders: nobody waits but for a machine or a release date."""
-    dates, times = problem.instance.dates, problem.times.tolist()
-    zeros = [0] * problem.n_jobs
-    release, due = (dates.get(name, zeros) for name in ("release", "due"))
-    weights = dates.get("weight", [1] * problem.n_jobs)
-    found = {}
-    for order in permutations(range(problem.n_jobs)):
-        free, cost, costs = [0] * problem.n_machines, 0, []
-        for job in order:
-            end = int(release[job])
-            for k, time in enumerate(times[job]):
-                end = max(end, free[k]) + time
-                if problem.blocking and k + 1 < problem.n_machines:
-                    end = max(end, free[k + 1])
-                free[k] = end
-            late = end - int(due[job])
-            if "tardiness" in objective:
-                late = max(0, late)
-            cost += int(weights[job]) * (late > 0 if "late" in objective else late)
-            if objective in ("makespan", "max-tardiness"):
-                costs.append(max(0, late))
-        found[order] = max(costs) if costs else cost
-    return found
-
-
-def check_combination(objective, released, blocking, count):
-    for seed in range(count):
-        rng = np.random.default_rng(seed)
-        problem = random_shop(rng, objective, released, blocking)
-        check_model(problem, nodes=20, engines=(), seed=seed)
-        costs = costs_by_definition(problem, objective)
-        orders = np.array(list(costs))
-        assert problem.evaluate_all(orders).tolist() == list(costs.values())
-        found = dpbb.solve(
-            problem, workers=0, engine="reference", heuristics="none", verbosity="quiet"
-        )
-        assert found.makespan == min(costs.values()) == costs[found.permutation]
-        check_schedule(problem, found.permutation, found.makespan)
-
-
-def check_schedule(problem, order, cost):
-    """No machine has two jobs at a time, no job two machines, or an early start."""
-    schedule = problem.schedule(order)
-    start, end = schedule.start, schedule.end
-    assert (end - start == problem.times).all()
-    assert (start[:, 0] >= problem.release).all()
-    assert (start[:, 1:] >= end[:, :-1]).all()
-    leave = end
-    if problem.blocking:
-        leave = schedule.leave
-        assert (leave >= end).all()
-        assert (leave[:, :-1] == start[:, 1:]).all()
-    for one, two in pairwise(order):
-        assert (start[two] >= leave[one]).all()
-    assert problem._sums(end[None, :, -1])[0] == cost
-
-
-def check_engine(objective, released, blocking, explored, seeds):
-    """Compare with the reference, node for node, and with brute force."""
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        problem = random_shop(rng, objective, released, blocking, (6, 3))
-        costs = costs_by_definition(problem, objective)
-        ub = min(costs.values()) + 1
-        found = explored(problem, ub)
-        assert found == counted(problem, "reference", ub)
-        kinds = kinds_of(problem)
-        if kinds is None:
-            optima = {(ub - 1, *order) for order, cost in costs.items() if cost < ub}
-            assert found[3] == optima
-
-
-def on_cpu(problem, ub):
-    return counted(problem, "cpu", ub)
-
-
-@each
-def test_bounds_and_optima_are_those_of_brute_force(objective, released, blocking):
-    check_combination(objective, released, blocking, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@each
-def test_bounds_and_optima_of_many_shops(objective, released, blocking):
-    check_combination(objective, released, blocking, 200)
-
-
-@pytest.mark.slow
-@each
-def test_every_compiled_search_counts_as_the_reference(objective, released, blocking):
-    check_engine(objective, released, blocking, on_cpu, seeds=10)
-
-
-@each
-def test_it_is_read_and_written_as_one(objective, released, blocking):
-    problem = random_shop(np.random.default_rng(1), objective, released, blocking)
-    assert problem.objective == OBJECTIVES[objective].words
-    again = decoded(encoded(problem))
-    assert again.digest == problem.digest
-    assert (again.said, again.blocking) == (objective, blocking)
-    plain = FlowShop(problem.instance, objective=objective)
-    assert (plain.digest == problem.digest) == (not blocking)
 
 
 def test_dates_and_weights_are_part_of_an_instance_and_of_being_equal():

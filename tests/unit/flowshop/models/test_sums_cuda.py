@@ -5,24 +5,14 @@ import pytest
 
 from dpbb.flowshop.models.sums_cuda import SumsModel, SumsOnGpu
 from dpbb.problems import model_of
-from tests.unit.flowshop import test_features
-from tests.unit.flowshop.test_shop import each, random_shop
+from tests.unit.flowshop.shops import each, random_shop
 
 
 @each
-def test_bounds_of_all_nodes_on_random_paths(objective, released, blocking):
-    rng = np.random.default_rng(3)
-    for _ in range(5):
-        problem = random_shop(rng, objective, released, blocking)
-        if model_of(problem, "cuda", "model") is SumsModel:
-            check_path(rng, problem)
-
-
-@test_features.each
-def test_bounds_with_features(kind, objective, released):
+def test_bounds_of_all_nodes_on_random_paths(kind, objective, released):
     rng = np.random.default_rng(4)
     for _ in range(5):
-        problem, _ = test_features.random_shop(rng, kind, objective, released)
+        problem, _ = random_shop(rng, kind, objective, released)
         if model_of(problem, "cuda", "model") is SumsModel:
             check_path(rng, problem)
 
@@ -46,6 +36,6 @@ def check_path(rng, problem):
 @pytest.mark.parametrize(("n_jobs", "at_once"), [(64, True), (65, False)])
 def test_more_jobs_than_it_has_columns_for_are_bounded_one_by_one(n_jobs, at_once):
     rng = np.random.default_rng(1)
-    problem = random_shop(rng, "total-completion", False, size=(n_jobs, 2))
+    problem, _ = random_shop(rng, "", "total-completion", False, (n_jobs, 2))
     model = model_of(problem, "cuda", "model").of(problem, 10**6)
     assert (model.columns > 0) == at_once
