@@ -85,13 +85,7 @@ BAD = {
     "short": ([[0, 1]], {}, InstanceError, r"shape \(b, 8\) for sequence"),
     "ragged": ([[0], [0, 1]], {}, InstanceError, "one length"),
     "floats": (np.zeros((1, 8)), {}, InstanceError, "whole numbers"),
-    "no job": (
-        [SEQUENCE, [*SEQUENCE[:-1], 70_000]],
-        {},
-        InstanceError,
-        "solution 1, place 7: expected a job from 0 to 2",
-    ),
-    "negative": ([[*SEQUENCE[:-1], -1]], {}, InstanceError, "solution 0, place 7"),
+    "no job": ([[*SEQUENCE[:-1], 70_000]], {}, InstanceError, "place 7: .* got 70000"),
     "twice": ([[0] * 8], {}, InstanceError, "solution 0: expected job 0 3 times"),
     "order": (
         [[[0, 0, -1], [2, 0, 1], [2, 1, 0]]],
@@ -105,21 +99,10 @@ BAD = {
         InstanceError,
         "solution 0, machine 0: expected 2 jobs, got 3",
     ),
-    "a job of 64 bits": ([[*SEQUENCE[:-1], 70_000]], {}, InstanceError, "got 70000"),
     "encoding": ([SEQUENCE], {"encoding": "x"}, OptionError, "encoding: expected"),
     "criterion": ([SEQUENCE], {"criterion": "x"}, OptionError, "criterion: expected"),
-    "due": (
-        [SEQUENCE],
-        {"criterion": "weighted_tardiness"},
-        OptionError,
-        "expected due dates",
-    ),
-    "device": (
-        [SEQUENCE],
-        {"device": "tpu"},
-        OptionError,
-        "device: expected one of auto",
-    ),
+    "due": ([SEQUENCE], {"criterion": "weighted_tardiness"}, OptionError, "due dates"),
+    "device": ([SEQUENCE], {"device": "tpu"}, OptionError, "one of auto"),
     "threads": ([SEQUENCE], {"threads": 0}, OptionError, "threads: expected"),
 }
 

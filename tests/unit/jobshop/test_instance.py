@@ -57,9 +57,6 @@ BAD = {
     "no pair": ([[(0, 1, 2)]], {}, r"a pair \(machine, time\)"),
     "a negative time": ([[(0, -1)]], {}, "time: expected a whole number >= 0, got -1"),
     "a fraction": ([[(0, 1.5)]], {}, "a whole number >= 0, got 1.5"),
-    "not a number": ([[(0, float("nan"))]], {}, "whole number"),
-    "a word": ([[(0, "x")]], {}, "whole number"),
-    "a truth": ([[(0, True)]], {}, "whole number"),
     "a negative machine": ([[(-1, 1)]], {}, "machine: expected a whole number"),
     "no such machine": (
         [[(0, 1), (5, 1)]],
@@ -67,7 +64,6 @@ BAD = {
         "job 0, operation 1: machine: expected 0 to 2, got 5",
     ),
     "too long times": ([[(0, MAX_TOTAL_TIME)] * 2], {}, "coarser time unit"),
-    "too large a time": ([[(0, 10**30)]], {}, "at most"),
     "dates of other jobs": ([[(0, 1)]], {"due": [1, 2]}, "due: expected 1 numbers"),
     "a negative date": ([[(0, 1)]], {"release": [-4]}, r"release\[0\]: expected"),
     "a word for names": ([[(0, 1)]], {"job_names": "a"}, "job_names: expected names"),
@@ -76,11 +72,7 @@ BAD = {
         {"machine_names": ("a", "a")},
         "2 different names",
     ),
-    "heavy weights": (
-        [[(0, 1)]] * 5,
-        {"weight": [2**29] * 5},
-        "weight: expected a sum",
-    ),
+    "heavy weights": ([[(0, 1)]] * 5, {"weight": [2**29] * 5}, "weight: .* a sum"),
     "no machines": ([[(0, 1)]], {"n_machines": "two"}, "n_machines"),
 }
 

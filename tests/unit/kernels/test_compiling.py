@@ -44,8 +44,9 @@ def test_code_is_compiled_once(load):
     assert (second(1, 2), hits(second)) == (3, 1)
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04\x95"])
+@pytest.mark.parametrize(
+    ("suffix", "content"), [("nbi", b""), ("nbc", b""), ("nbc", b"\x80\x04\x95")]
+)
 def test_damaged_cache_is_made_anew(load, tmp_path, caplog, suffix, content):
     """As a full disk or a loss of power leaves it."""
     assert load()(1, 2) == 3

@@ -29,9 +29,7 @@ def root_bound(times):
     ("which", "words"),
     [
         ("some", "expected pairs of machines, got 'some'"),
-        ([(0, 1, 2)], "expected pairs of machines"),
         ([(0, 1), (2,)], "expected pairs of machines"),
-        ([(0.0, 1.0)], "expected pairs of machines"),
         ([(1, 1)], "expected u < v of machines 0 to 3, got 1, 1"),
         ([(0, 4)], "expected u < v of machines 0 to 3, got 0, 4"),
         ([(0, 1), (0, 1)], "each pair once"),

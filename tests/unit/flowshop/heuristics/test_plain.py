@@ -97,17 +97,6 @@ def test_neh_gives_a_schedule_with_its_makespan(tiny):
         assert found.value == best
 
 
-def test_neh_is_within_its_usual_distance_of_the_optimum():
-    """NEH is about 3 % above the best known values of Taillard's set."""
-    gaps = []
-    for number in range(1, 61, 5):
-        problem = FlowShopProblem(taillard_instance(f"ta{number}"))
-        value = neh(search(problem)).value
-        gaps.append(value / problem.best_known.upper_bound - 1)
-    assert min(gaps) >= 0
-    assert np.mean(gaps) < 0.05
-
-
 def test_ties_broken_by_idle_time_are_better_than_the_first(monkeypatch):
     """By 0.3 % on average over Taillard's set."""
     names = [f"ta{number}" for number in range(1, 61, 3)]
