@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpbb.coordination import book
-from dpbb.coordination.coordinator import STOP_GRACE_S
+from dpbb.coordination.coordinator import STOP_GRACE_S, STOP_NEW_S
 from dpbb.coordination.ledger import check_full_report
 from dpbb.coordination.messages import OrderKind, UnitId
 from dpbb.coordination.snapshot import RunState
@@ -485,15 +485,20 @@ def test_stop_ends_when_all_leases_are_back_and_the_first_reason_holds():
     check_books(world.coordinator)
 
 
-def test_stop_does_not_wait_for_a_seat_that_hangs():
-    world = busy_world(["a"], lease_timeout_s=1000.0)
-    world.coordinator.request_stop(Termination.STOPPED, world.now)
-    world.now += STOP_GRACE_S - 1
-    world.coordinator.tick(world.now)
-    assert not world.coordinator.finished
-    world.now += 1.1
-    world.coordinator.tick(world.now)
-    assert world.coordinator.finished
+def test_stop_does_not_wait_for_a_seat_that_hangs_or_still_compiles():
+    compiling = World(spec_of(LARGE), ["a"])
+    compiling.assign()
+    compiling.start("a")
+    hanging = busy_world(["a"], lease_timeout_s=1000.0)
+    for world, grace in (hanging, STOP_GRACE_S), (compiling, STOP_NEW_S):
+        world.now += 5
+        world.coordinator.request_stop(Termination.STOPPED, world.now)
+        world.now += grace - 0.5
+        world.coordinator.tick(world.now)
+        assert not world.coordinator.finished
+        world.now += 0.6
+        world.coordinator.tick(world.now)
+        assert world.coordinator.finished
 
 
 def stop_with_many_roots(**options):
@@ -516,19 +521,6 @@ def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
     again = world.coordinator.outcome().counters
     assert again.decomposed == outcome.counters.decomposed
     check_books(world.coordinator)
-
-
-def test_stop_does_not_wait_for_a_seat_that_still_compiles():
-    world = World(spec_of(tiny()), ["a"])
-    world.assign()
-    world.start("a")
-    world.now += 5
-    world.coordinator.request_stop(Termination.STOPPED, world.now)
-    world.coordinator.tick(world.now)
-    assert not world.coordinator.finished
-    world.now += 1.1
-    world.coordinator.tick(world.now)
-    assert world.coordinator.finished
 
 
 def test_stop_during_the_last_report_is_still_a_proof():

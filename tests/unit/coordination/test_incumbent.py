@@ -28,7 +28,6 @@ COST = PROBLEM.evaluate(ORDER)
         (20, None, 20),
         (10**9, None, PROBLEM.trivial_ub),  # prunes nothing: engines need not know
         (None, ORDER, "cost"),
-        (COST, ORDER, "cost"),
         (COST + 5, ORDER, "cost"),
         (COST - 1, ORDER, COST - 1),  # better is asked for than what is known
     ],
@@ -62,10 +61,8 @@ def test_what_the_caller_found_is_known_by_its_name():
     ("order", "value", "said"),
     [
         (ORDER, COST - 1, f"cost {COST}, but {COST - 1} was claimed"),
-        (ORDER, COST + 1, "was claimed"),
         ((0, 1, 2, 2), COST, "every job once"),
         ((0, 1, 2), COST, "expected 4 jobs, got 3"),
-        ((0, 1, 2, 65535), COST, "got 65535"),
     ],
 )
 def test_lying_candidate_is_an_invariant_error(order, value, said):

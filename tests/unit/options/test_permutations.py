@@ -44,12 +44,8 @@ def test_what_is_no_permutation_is_refused(text, message):
     ("content", "message"),
     [
         (b"[0, 1", "expected JSON, got: "),
-        (
-            b'{"status": "unknown", "permutation": null}',
-            "expected a JSON object with a",
-        ),
+        (b'{"permutation": null}', "expected a JSON object with a"),
         (b"[" * 100_000, "expected JSON, got: maximum recursion"),
-        (b"[" + b"9" * 5000 + b"]", "expected JSON, got: Exceeds the limit"),
         (b"\xff\xfe0", "expected a text file, got"),
         (b"", "expected at least one job, got none"),
     ],
@@ -68,9 +64,6 @@ def test_bad_file_is_refused_under_its_name(tmp_path, content, message):
         ([0.0, 1.0, 2.0], "expected a whole number at position 0, got 0.0"),
         ("012", "expected a sequence of jobs, got '012'"),
         (np.array(3), r"expected a sequence of jobs, got array\(3\)"),
-        ([10**5000, 0, 1], r"expected jobs 0 to 2 .* got a value of type int"),
-        ([[10**5000], 1, 0], ".* position 0, got a value of type list that cannot"),
-        ([0, 1, np.timedelta64(2, "s")], "expected a whole number at position 2"),
     ],
 )
 def test_wrong_sequences_are_refused(jobs, message):
@@ -97,7 +90,6 @@ def test_names_stand_for_numbers(tmp_path, text):
     [
         (("panel", "dor"), NAMES, "order, position 1: expected .* panel, .* got 'dor'"),
         (("0", "--2"), Names(), "position 1: expected the number of a job, got '--2'"),
-        (("9" * 5000,), Names(), "expected the number of a job, got '9"),
     ],
 )
 def test_a_job_that_is_not_there_is_refused(jobs, names, message):

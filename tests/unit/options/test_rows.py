@@ -5,19 +5,12 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Tuning
 
-ANY_TEXT = (
-    "bound",
-    "certificate",
-    "checkpoint",
-    "heuristics",
-    "optima_file",
-    "scheduler",
-)
+ANY_TEXT = "bound certificate checkpoint heuristics optima_file scheduler"
 
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in OPTIONS.values() if row.name not in ANY_TEXT],
+    [row for row in OPTIONS.values() if row.name not in ANY_TEXT.split()],
     ids=lambda row: row.name,
 )
 def test_parsing_a_flag_refuses_nonsense_under_the_name_of_the_flag(row):
@@ -45,7 +38,6 @@ def test_toml_table_is_read(tmp_path):
     [
         ("[solve\n", "expected TOML, got"),
         ("[other]\nx = 1\n", r"expected one table \[solve\], got \[other\]"),
-        ("", r"expected one table \[solve\], got nothing"),
         ("[solve]\nthreds = 3\n", r"run\.toml, threds: .*did you mean threads"),
         (
             '[solve]\nthreads = "3"\n',
@@ -57,11 +49,6 @@ def test_toml_table_is_read(tmp_path):
         (
             '[solve.tuning]\nbalance = "all"\n',
             "balance: expected one of explode, steal",
-        ),
-        ("solve = 3\n", r"expected one table \[solve\], got solve"),
-        (
-            "[solve]\nx = 1\n[more]\n",
-            r"expected one table \[solve\], got \[solve\], \[",
         ),
     ],
 )

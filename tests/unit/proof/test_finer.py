@@ -212,13 +212,10 @@ def below_root(*gone, more=()):
     "rows",
     [
         {"parts": below_root(8)},
-        {"parts": below_root(8, more=[0])},
         {"parts": below_root(more=range(9))},
         {"parts": below_root(8, more=[9])},
         {"parts": below_root(), "closed": [[1, 1]]},
-        {"parts": below_root(), "closed": [[10, 1]]},
         {"parts": below_root(3), "done": [([[3]], 1, 0, [[2, 7]])]},
-        {"parts": below_root(), "done": [([], 1, 0, [])]},
     ],
 )
 def test_what_cannot_be_the_tree_is_refused_at_once(

@@ -34,15 +34,6 @@ def test_it_is_proved_again_by_both(proved, both):
     assert text.count("the whole tree, 1 units, has 1 nodes") == 2
 
 
-def test_a_benchmark_is_proved_at_its_root(tmp_path, both):
-    path = tmp_path / "root.json.gz"
-    best = dpbb.flowshop.best_known.best_known("ta001")
-    assert best.upper_bound == 1278
-    result = dpbb.solve("ta001", certificate=str(path), time_limit_s=60, **QUIET)
-    assert (result.makespan, result.proof) == (1278, "root_bound")
-    assert both(Certificate.read(path).content)[0] == checker.PROVED
-
-
 def test_a_run_ends_with_the_schedule_that_the_root_bound_proves(tmp_path, both):
     """Equal times on both machines: its tree would take for ever."""
     times = np.repeat(np.random.default_rng(1).integers(1, 20, (30, 1)), 2, axis=1)
@@ -84,17 +75,13 @@ def times_of(content, job, machine, by):
     "change",
     [
         shifted("makespan", 1),
-        shifted("makespan", -1),
         shifted("lower_bound", -1),
         reorder,
         lambda c: times_of(c, 0, 0, 1),
         lambda c: c["result"]["permutation"].pop(),
-        lambda c: c["result"].update(status="feasible"),
-        lambda c: c["result"].update(makespan=None),
         lambda c: c["result"].update(objective="length"),
         lambda c: c["result"].pop("permutation"),
         lambda c: c.update(units=[]),
-        lambda c: c["instance"].update(times=[]),
         lambda c: c["instance"]["times"][3].pop(),
     ],
 )

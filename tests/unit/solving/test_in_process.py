@@ -11,7 +11,7 @@ import dpbb
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.format import to_bytes
-from dpbb.errors import InstanceError, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
 from dpbb.proof.verify import verify
@@ -143,24 +143,12 @@ def test_limits_hold():
         ({"engine": "gpu"}, "workers: expected at least 1 with engine gpu"),
         ({"front": [1, 2], "initial": range(10)}, "initial: expected a sequence that"),
         ({"front": [1, 2], "initial": range(8)}, "initial: expected all 10 jobs, the "),
-        (
-            {"front": [1], "tuning": {"root_order": range(10)}},
-            "root_order: expected 9 jobs, got",
-        ),
-        (
-            {"front": [1], "tuning": {"root_order": list("abcdefghi")}},
-            "expected the number of a",
-        ),
+        ({"front": [1], "tuning": {"root_order": range(10)}}, "root_order: .* 9 jobs"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, message):
     with pytest.raises(OptionError, match=message):
         dpbb.solve(TIMES, **options, **HERE)
-
-
-def test_given_jobs_are_checked():
-    with pytest.raises(InstanceError, match="front: expected jobs 0 to 9, got 10"):
-        dpbb.solve(TIMES, front=[10], **HERE)
 
 
 def test_a_limit_ends_the_call_while_its_seat_compiles(monkeypatch):
