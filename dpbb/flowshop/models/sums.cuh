@@ -7,8 +7,10 @@
 // w_j P_j + p_j W_j, P_j the times up to it, W_j the weights behind it: two running sums
 // for all children. Tardiness and late jobs: the times and the due dates that are left,
 // each in ascending order, are listed once a machine; a child that has reached the upper
-// bound is not looked at again. Of the jobs up to a due date no more are in time than have
-// the shortest times there; the others are late, of the least weights.
+// bound is not looked at again. Most jobs are late in every child or in none: their
+// tardiness is a difference of sums, and only those between are compared one by one. Of
+// the jobs up to a due date no more are in time than have the shortest times there; the
+// others are late, of the least weights.
 //
 // Behind the header of dpbb.flowshop.models.sums_cuda, whose text has the same bounds.
 
@@ -26,7 +28,7 @@ __device__ __forceinline__ OfJob of_job(const u32 *quads, int at) {
 constexpr int AT_ONCE = 4;  // jobs whose loads are under way at a time
 constexpr int MOST = 0, END = MOST + N_JOBS + 1, PASSING = END + N_JOBS + 1;
 constexpr int TIMES = PASSING + (N_JOBS + AT_ONCE + 7) / 8;
-constexpr int DATES = TIMES + N_JOBS, RANKS = DATES + N_JOBS;
+constexpr int DATES = TIMES + N_JOBS + TARDY, RANKS = DATES + N_JOBS;
 constexpr int LIGHT = RANKS + N_JOBS + 1;  // sums of the least weights
 constexpr bool LISTED = TARDY || LATE, WEIGHED = LATE && WEIGHTED;
 static_assert(
@@ -99,12 +101,15 @@ __device__ __forceinline__ void bound_children(
   };
   const int first = BLOCKING ? (int)word(ENDS_AT) : 0;
   int heavy = 0;
+  u32 at_least = 0;  // tardiness that release dates bring
 #pragma unroll 1
   for (int j = 0; j < N_JOBS; ++j) {
     const OfJob of = of_job(of_jobs, j);  // release date, ready, weight, due
     columns[MOST + j][lane] = 0;
     columns[END + j][lane] = RELEASED ? max(first, of.job) : first;
     if (WEIGHTED && is_in(left, j)) heavy += of.weight;
+    if (TARDY && RELEASED && is_in(left, j))
+      at_least += (u32)cost_of(of.weight, of.later, of.time);
   }
   if (!WEIGHTED) heavy = n_left;
   if (WEIGHED) {
@@ -124,6 +129,11 @@ __device__ __forceinline__ void bound_children(
     const int next = BLOCKING && k + 1 < MACHINES ? (int)word(ENDS_AT + k + 1) : 0;
     const int n = list_passing(of_order + 4 * k * N_JOBS, passing, in_any, lane);
     int all = 0, so_far = 0, count = 0, behind = heavy;
+    // of the children that are open: their ends, and the latest less its own time
+    int soonest = 1 << 29, latest = 0, begun = 0;
+    // of jobs that are late after any of these ends: weights, times them what is left
+    u32 heavy_late = 0, slack_late = 0;
+    bool unsure = false;  // whether others may be
     if (!LISTED) {
 #pragma unroll 1
       for (int i = 0; i < n; i += AT_ONCE) {
@@ -157,7 +167,13 @@ __device__ __forceinline__ void bound_children(
         if (LISTED) {
           u32 &ranks = columns[RANKS + of[u].job][lane];
           ranks = (WEIGHED ? ranks & 0xffff0000u : 0u) | (u32)count;
-          if (there) columns[TIMES + count++][lane] = (u32)time;
+          if (there) columns[TIMES + count++][lane] = (u32)(TARDY ? so_far : time);
+          if (TARDY && there) so_far += time;
+          if (TARDY && is_in(open, of[u].job)) {
+            soonest = min(soonest, end[u]);
+            latest = max(latest, end[u]);
+            begun = max(begun, end[u] - time);
+          }
         } else {
           if (there) {
             so_far += time;
@@ -173,13 +189,37 @@ __device__ __forceinline__ void bound_children(
       const u32 *const dates = of_dates + 4 * k * N_JOBS;
       const int n_dates = list_passing(dates, passing, in_any, lane);
       int date = 0;
+      // from this place on all are late in every open child, before `early` none is
+      int from = 0, early = N_JOBS, last = 0;
+      u32 beyond = 0;  // completions less due dates from there, but for the child's end
+      if (TARDY) columns[TIMES + count][lane] = (u32)so_far;
+      so_far = 0;
 #pragma unroll 1
       for (int i = 0; i < n_dates; i += AT_ONCE) {
 #pragma unroll
         for (int u = 0; u < AT_ONCE; ++u) {
           const OfJob of = of_job(passing, i + u);
           columns[RANKS + of.job][lane] |= (u32)date << 8;
-          if (is_in(left, of.job)) columns[DATES + date++][lane] = (u32)of.time;
+          if (!is_in(left, of.job)) continue;
+          if (TARDY) {
+            const int next = (int)columns[TIMES + date + 1][lane];
+            if (so_far + soonest <= of.time) {
+              from = date;
+              beyond = 0;
+            }
+            if (date && max(so_far + latest, next + begun) > last)
+              early = min(early, date - 1);
+            beyond += (u32)(next - of.time);
+            so_far = next;
+            last = of.time;
+            if (ALONE && of.weight <= soonest) {
+              heavy_late += (u32)of.later;
+              slack_late += (u32)of.later * (u32)of.weight;
+            } else if (ALONE) {
+              unsure |= of.weight < latest;
+            }
+          }
+          columns[DATES + date++][lane] = (u32)of.time;
         }
       }
       each_open([&](int job) {
@@ -205,19 +245,47 @@ __device__ __forceinline__ void bound_children(
           const u32 own = sums[place + 1][lane] - sums[place][lane];
           return (int)(sums[rest + 1][lane] - own);
         }
-#pragma unroll 4
-        for (int i = 0; i < n_left - 1; ++i) {
-          at += (int)columns[TIMES + i + (i >= of_time)][lane];
-          rest += max(0, at - (int)columns[DATES + i + (i >= of_date)][lane]);
+        const u32(*const upto)[32] = columns + TIMES, (*const due)[32] = columns + DATES;
+        const int time = (int)(upto[of_time + 1][lane] - upto[of_time][lane]);
+        const int place = max(of_time, from);
+        rest = (int)(beyond - upto[place + 1][lane] + due[max(of_date, from)][lane] +
+                     (u32)(n_left - 1 - from) * (u32)at -
+                     (u32)(n_left - 1 - place) * (u32)time);
+#pragma unroll 1
+        for (int i = early; i < from; ++i) {
+          const bool behind = i >= of_time;
+          const int end = (int)upto[i + 1 + behind][lane] + at - (behind ? time : 0);
+          rest += max(0, end - (int)due[i + (i >= of_date)][lane]);
         }
         return WEIGHTED ? rest * (int)lightest[0] : rest;
       });
     }
     if (ALONE) {
       const u32 *const others = of_jobs + 4 * (k + 1) * N_JOBS;
+      int n_unsure = 0;
+      if (TARDY && __any_sync(ALL_LANES, unsure)) {
+#pragma unroll 1
+        for (int i = 0; i < n; ++i) {
+          const OfJob of = of_job(passing, i);
+          if (!is_in(left, of.job) || of.weight <= soonest || of.weight >= latest)
+            continue;
+          columns[TIMES + n_unsure][lane] = (u32)of.weight;
+          columns[DATES + n_unsure++][lane] = (u32)of.later;
+        }
+      }
       each_open([&](int job) {
         const int end = (int)columns[END + job][lane];
         int rest = 0;
+        if (TARDY) {
+          u32 sum = at_least + heavy_late * (u32)end - slack_late;
+#pragma unroll 1
+          for (int i = 0; i < n_unsure; ++i)
+            sum += columns[DATES + i][lane] *
+                   (u32)max(0, end - (int)columns[TIMES + i][lane]);
+          const OfJob own = of_job(others, job);
+          const int done = RELEASED ? max(end + own.job, own.time) : end + own.job;
+          return (int)sum - cost_of(own.weight, own.later, done);
+        }
 #pragma unroll 4
         for (int i = 0; i < N_JOBS; ++i) {
           const OfJob of = of_job(others, i);  // rest, ready, weight, due

@@ -142,7 +142,7 @@ class SumsModel(TextModel):
         whole = "\n".join([plain.header.read_text(), *lines, SOURCE.read_text()])
         n_jobs, listed = text.n_jobs, text.tardy or text.late
         light = text.late and text.weighted
-        rows = 2 * (n_jobs + 1) + (n_jobs + 11) // 8
+        rows = 2 * (n_jobs + 1) + (n_jobs + 11) // 8 + text.tardy
         own = {
             "header": kept(whole),
             "columns": rows + (3 * n_jobs + 1) * listed + (n_jobs + 1) * light,
@@ -164,8 +164,11 @@ class SumsModel(TextModel):
             of = text.times[jobs, k], text.weights[jobs], text.later[jobs, k]
             quads.append((place[jobs], *of))
         if text.tardy or text.late:
+            until = np.maximum(text.due, text.released * text.ready)
             for k, jobs in enumerate(text.by_early):
-                quads.append((place[jobs], text.early[jobs, k], none, none))
+                slack = (until - text.rest[:, k])[jobs]
+                of = text.early[jobs, k], slack, text.weights[jobs]
+                quads.append((place[jobs], *of))
         if text.late and text.weighted:
             lightest = text.by_weight[0]
             quads.append((place[lightest], text.weights[lightest], none, none))
