@@ -68,10 +68,7 @@ def test_bad_input_has_its_exit_code_and_is_named(dpbb, tmp_path, monkeypatch, c
         ("info", "/dev/zero"),
         ("evaluate", "ta001", "/dev/zero"),
         ("solve", "ta001", "--initial", "/dev/zero"),
-        ("solve", "ta001", "--config", "/dev/zero"),
         ("campaign", "ta001", "-o", "{}", "--schedules", "/dev/zero"),
-        ("plot", "/dev/zero", "--output", "{}.png"),
-        ("jobshop", "info", "/dev/zero"),
         ("jobshop", "evaluate", "ta01", "/dev/zero"),
     ],
 )

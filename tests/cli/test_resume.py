@@ -136,23 +136,19 @@ def test_an_option_of_a_toml_file(dpbb, saved, resumed, name):
     check(ran, resumed, name, VALUES[name])
 
 
-def test_a_cutoff_is_refused(dpbb, saved, resumed):
-    ran = dpbb("resume", saved, "--cutoff", "50")
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        ("--cutoff", "50", "cutoff: expected None"),
+        ("--tuning", "branching_ub=59", "branching_ub: expected 60"),
+        # it goes on with the reference engine
+        ("--tuning", "pool_size=4096", "pool_size: expected engine pool"),
+    ],
+)
+def test_another_tree_or_engine_is_refused(dpbb, saved, resumed, flag, value, said):
+    ran = dpbb("resume", saved, flag, value)
     assert (ran.code, resumed) == (2, [])
-    assert "cutoff: expected None" in ran.err
-
-
-def test_tuning_of_another_engine_is_refused(dpbb, saved, resumed):
-    """A run of the reference engine goes on with that."""
-    ran = dpbb("resume", saved, "--tuning", "pool_size=4096")
-    assert (ran.code, resumed) == (2, [])
-    assert "pool_size: expected engine pool, got engine reference" in ran.err
-
-
-def test_the_tree_is_as_before(dpbb, saved, resumed):
-    ran = dpbb("resume", saved, "--tuning", "branching_ub=59")
-    assert (ran.code, resumed) == (2, [])
-    assert "branching_ub: expected 60" in ran.err
+    assert said in ran.err
 
 
 @pytest.mark.parametrize("option", ["certificate", "optima_file"])

@@ -28,13 +28,20 @@ def busy(worker):
     return bool(worker.extensions["dpbb"]._links)
 
 
+@pytest.mark.parametrize("lifetime", [False, True])
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
-async def test_retired_worker_drains_first(c, s, a, b):
-    """Its unit comes back by a last report: nothing is lost with the worker."""
+async def test_retired_worker_drains_first(c, s, a, b, lifetime):
+    """Its unit comes back by a last report: nothing is lost with the worker.
+
+    Jobs of a batch system end by ``--lifetime``.
+    """
     instance, ub, *golden = LARGE
     run = await submit(c, spec_of(instance, ub))
     await until(lambda: busy(a) and busy(b))
-    await c.retire_workers([b.address])
+    if lifetime:
+        await b.close_gracefully(reason="worker-lifetime-reached")
+    else:
+        await c.retire_workers([b.address])
     assert b.address not in s.workers
     outcome = await run.result()
     assert counts(outcome) == tuple(golden)
@@ -72,20 +79,6 @@ async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, capl
     await until(lambda: not busy(b))
     assert "it is used again" not in caplog.text
     await b.close()
-    outcome = await run.result()
-    assert counts(outcome) == tuple(golden)
-    assert outcome.totals.requeues == 0
-    await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
-async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
-    """What ``--lifetime`` calls, which jobs of a batch system end with."""
-    instance, ub, *golden = LARGE
-    run = await submit(c, spec_of(instance, ub))
-    await until(lambda: busy(a) and busy(b))
-    await b.close_gracefully(reason="worker-lifetime-reached")
-    assert b.address not in s.workers
     outcome = await run.result()
     assert counts(outcome) == tuple(golden)
     assert outcome.totals.requeues == 0

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distributed import Client
 
 import dpbb
 from dpbb import problems
@@ -24,8 +23,6 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
 from dpbb.solving.start import make_plan
-from tests.cluster.support import explored, wait_until
-from tests.cluster.test_restoring import restored_processes
 from tests.oracle import makespan
 from tests.unit.coordination.world import World
 
@@ -37,9 +34,6 @@ OBJECTIVE = "total completion time"
 BEST, NODES, OPTIMA = 1008, (1037, 3), 3
 """Of the problem of ten jobs."""
 
-LONGER, LONGER_NODES = 1335, (6808, 1)
-"""Of twelve jobs: seconds."""
-
 OPTIONS = {
     "cutoff": BEST + 1,
     "all_optima": True,  # with a cutoff that ends at the optimum, the tree is fixed
@@ -48,8 +42,8 @@ OPTIONS = {
 
 
 @pytest.fixture
-def make_problem(tmp_path, monkeypatch):
-    """Install the example as a package; its problem of so many jobs."""
+def problem(tmp_path, monkeypatch):
+    """Install the example as a package; its problem of ten jobs."""
     site = tmp_path / "site"
     info = site / "own_shop-1.0.dist-info"
     info.mkdir(parents=True)
@@ -70,18 +64,10 @@ def make_problem(tmp_path, monkeypatch):
         problems.FAMILIES, own_shop.TotalCompletionTime.name, raising=False
     )
 
-    def make(n_jobs):
-        times = np.random.default_rng(8).integers(1, 30, (n_jobs, 3))
-        return own_shop.TotalCompletionTime(times)
-
-    yield make
+    times = np.random.default_rng(8).integers(1, 30, (10, 3))
+    yield own_shop.TotalCompletionTime(times)
     problems._installed.cache_clear()
     del sys.modules["own_shop"]
-
-
-@pytest.fixture
-def problem(make_problem):
-    return make_problem(10)
 
 
 def run_dpbb(*arguments):
@@ -128,35 +114,6 @@ def test_commands_know_it(problem, tmp_path):
     request = encode(problem, tree, BEST + 1, whole, seconds=0.2, seed=0)
     found = estimate_apart(request, lambda: True)
     assert found.low <= sum(NODES) <= found.high
-
-
-def test_its_run_outlives_its_scheduler(make_problem, tmp_path):
-    folder = tmp_path / "runs" / "one"
-    with restored_processes(tmp_path / "runs") as processes:
-        address = processes.address
-        with Client(address, timeout=30) as client:
-            client.wait_for_workers(1, timeout=60)
-            run = dpbb.submit(
-                make_problem(12),
-                client=client,
-                checkpoint=str(folder),
-                checkpoint_interval_s=0.05,
-                **OPTIONS | {"cutoff": LONGER + 1},
-            )
-            wait_until(lambda: explored(folder))
-            processes.end(processes.scheduler)
-        processes.end_all()
-        assert (folder / "owner.json").exists()
-        processes.start_scheduler()
-        processes.add_worker()
-        with Client(address, timeout=30) as client:
-            wait_until(lambda: dpbb.runs(client))
-            (snapshot,) = dpbb.runs(client)
-            assert snapshot.run_id.startswith(f"{run.run_id}~")
-        attach = ("attach", snapshot.run_id, "--json", "-q", "--scheduler", address)
-        result = json.loads(run_dpbb(*attach))
-        assert (result["objective"], result["makespan"]) == (OBJECTIVE, LONGER)
-        assert (result["decomposed"], result["leaves"]) == LONGER_NODES
 
 
 SUBCLASS = """

@@ -160,19 +160,6 @@ async def test_what_fails_at_every_tick_costs_nobody_else_its_turn(c, s, a):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=TWO, timeout=100)
-async def test_stop_ends_a_run_early(c, s, a, b):
-    """The outcome says so, and its counts are those of what was closed."""
-    run = await submit(c, tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop))
-    await until(lambda: a.extensions["dpbb"]._links)
-    await run.stop()
-    outcome = await run.result()
-    assert outcome.termination is Termination.STOPPED
-    assert not outcome.exhausted
-    assert await run.wait(0)
-    await run.close()
-
-
 @gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_limits_end_a_run(c, s, a):
     """The time limit holds although no report says that time passes."""

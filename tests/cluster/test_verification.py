@@ -50,16 +50,18 @@ def content(client, tmp_path_factory):
     return Certificate.read(path).content
 
 
+def explored_again(content, client):
+    there = partial(explore_on, client, "cpu")
+    return verify(Certificate(content), everything=True, elsewhere=there)
+
+
 @pytest.mark.parametrize("small", [verification.SMALL, 20])
 def test_everything_is_explored_again(small, content, client, monkeypatch):
     """Units together in a task, or pieces of a unit: the counts are the same."""
     monkeypatch.setattr(verification, "SMALL", small)
-    certificate = Certificate(content)
-    there = verify(
-        certificate, everything=True, elsewhere=partial(explore_on, client, "cpu")
-    )
+    there = explored_again(content, client)
     assert there.verdict == "proved again", there.summary()
-    here = verify(certificate, everything=True, engine="reference")
+    here = verify(Certificate(content), everything=True, engine="reference")
     said = [found.checks[-1].found.partition("; by ")[0] for found in (there, here)]
     assert said[0].partition("units (")[0] == said[1].partition("units (")[0]
     assert "by a cluster" in there.checks[-1].found
@@ -73,11 +75,7 @@ def test_a_worker_that_does_not_answer_is_told(content, client, monkeypatch):
     monkeypatch.setattr(verification, "versions", never_says)
     monkeypatch.setattr(verification, "ANSWER_S", 0.5)
     with pytest.raises(ClusterError, match=r"answer within 0\.5 s, got not all"):
-        verify(
-            Certificate(content),
-            everything=True,
-            elsewhere=partial(explore_on, client, "cpu"),
-        )
+        explored_again(content, client)
 
 
 def never_ends(*_):
@@ -104,11 +102,7 @@ def test_tasks_that_somebody_cancels_are_told(content, client, monkeypatch):
     with ThreadPoolExecutor(1) as thread:
         cancelled = thread.submit(cancel)
         with pytest.raises(ClusterError, match="expected the cluster to stay"):
-            verify(
-                Certificate(content),
-                everything=True,
-                elsewhere=partial(explore_on, client, "cpu"),
-            )
+            explored_again(content, client)
         cancelled.result()
     Event("never", client=client).set()
 
@@ -116,8 +110,4 @@ def test_tasks_that_somebody_cancels_are_told(content, client, monkeypatch):
 def test_workers_that_die_again_and_again_are_told(content, client, monkeypatch):
     monkeypatch.setattr(verification, "explore_again", dies)
     with pytest.raises(ClusterError, match="expected the cluster to stay"):
-        verify(
-            Certificate(content),
-            everything=True,
-            elsewhere=partial(explore_on, client, "cpu"),
-        )
+        explored_again(content, client)

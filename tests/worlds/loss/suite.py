@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpbb
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import OptionError
 from dpbb.options.table import EngineName
 from tests.processes import DaskProcesses
-from tests.worlds.loss.timeline import losses, newest, read_folder
+from tests.worlds.loss.timeline import newest, read_folder, worst
 
 if TYPE_CHECKING:
     import argparse
@@ -52,41 +51,22 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a run has shown; seconds, if nothing else is said.
+    """What a run has shown, in seconds since it was opened.
 
     Parameters
     ----------
     checkpoints
         Written before the kill.
-    worst_s, mean_s
-        Lost at the worst instant and on the mean of all, by the timestamps.
-    promised_s
-        What the run said that it was at most.
-    killed_s
-        When everything was killed.
-    lost_s
-        Age of what the newest checkpoint covers then.
-    explored, saved
-        Nodes then, by the reports until half a second before and the rate; nodes of
-        that checkpoint.
-    lost_by_nodes_s
-        Their difference, by the rate.
-    took_s, n_bytes, n_roots
-        Of the largest checkpoint: from its asking for reports to its being there.
+    worst_s
+        Lost at the worst instant of all, by the timestamps.
+    killed_s, lost_s
+        When everything was killed, and the age of what the newest checkpoint covers.
     """
 
     checkpoints: int
     worst_s: float
-    mean_s: float
-    promised_s: float
     killed_s: float
     lost_s: float
-    explored: int
-    saved: int
-    lost_by_nodes_s: float
-    took_s: float
-    n_bytes: int
-    n_roots: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,10 +107,7 @@ def run(args: argparse.Namespace) -> int:
     cases = [Case(*kind, interval) for kind in kinds for interval in args.intervals]
     rng = random.Random(args.seed)  # noqa: S311 - no secret
     rows = []
-    print(
-        " seats interval | written   worst    mean promised | killed at    lost  "
-        "by nodes | explored     saved | took      bytes      roots"
-    )
+    print(" seats interval | written   worst | killed at    lost")
     for case in cases * args.repeat:
         found = killed(case, rng.random(), args.periods, args.data)
         print(line(case, found), flush=True)
@@ -145,11 +122,7 @@ def line(case: Case, found: Loss) -> str:
     """Return a row of the table."""
     return (
         f"{case.seats} {case.kind} {case.interval_s:6.0f} s | {found.checkpoints:7} "
-        f"{found.worst_s:5.2f} s {found.mean_s:5.2f} s {found.promised_s:6.1f} s | "
-        f"{found.killed_s:7.2f} s {found.lost_s:5.2f} s "
-        f" {found.lost_by_nodes_s:5.2f} s | {found.explored:9.3e} "
-        f"{found.saved:9.3e} | {found.took_s:.2f} s "
-        f"{found.n_bytes:10,} {found.n_roots:10,}"
+        f"{found.worst_s:5.2f} s | {found.killed_s:7.2f} s {found.lost_s:5.2f} s"
     )
 
 
@@ -188,51 +161,24 @@ def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
                 )
                 there = _until_all_explore(submitted, case)
                 end = there + (periods + share) * case.interval_s
-                seen: list[tuple[float, Any]] = []
-                while True:
-                    shot = submitted.snapshot()
-                    seen.append((time.time(), shot))
-                    left = end - time.time()
-                    if left <= 0:
-                        break
-                    time.sleep(min(0.2, left))
+                time.sleep(max(0.0, end - time.time()))
+                shot = submitted.snapshot()
+                opened = time.time() - shot.seconds
                 if submitted.done():
                     raise OptionError(
                         f"{name} below {cutoff}: expected a tree that lasts until the "
-                        f"kill, got one of {_nodes(shot):,} nodes"
+                        f"kill, got one of {shot.nodes:,} nodes"
                     )
                 moment = _kill_all(dask)
         finally:
             dask.end_all()
-        shown, shot = seen[-1]
-        opened = min(at - seen_shot.seconds for at, seen_shot in seen)
-        since, before = next(
-            (at, old) for at, old in seen if at >= shown - 5 or old is shot
-        )
-        nodes = _nodes(shot)
-        rate = (nodes - _nodes(before)) / max(shown - since, 1e-9)
         killed_s = moment - opened
-        explored = int(nodes + rate * (moment - shown))
         saved = read_folder(folder, opened)
         last = newest(saved, killed_s)
-        if last is None or shot.checkpoint is None:
+        if last is None:
             raise OptionError("--periods: expected enough for a checkpoint")
-        kept = load_checkpoint(str(folder)).counters.nodes
-        worst_s, mean_s = losses(saved, killed_s)
-        largest = max(saved, key=lambda one: one.n_bytes)
         return Loss(
-            checkpoints=len(saved),
-            worst_s=worst_s,
-            mean_s=mean_s,
-            promised_s=shot.checkpoint.promised_s,
-            killed_s=killed_s,
-            lost_s=killed_s - last.covered_s,
-            explored=explored,
-            saved=kept,
-            lost_by_nodes_s=(explored - kept) / max(rate, 1e-9),
-            took_s=largest.durable_s - largest.covered_s,
-            n_bytes=largest.n_bytes,
-            n_roots=largest.n_roots,
+            len(saved), worst(saved, killed_s), killed_s, killed_s - last.covered_s
         )
 
 
@@ -245,10 +191,6 @@ def _until_all_explore(submitted: Any, case: Case) -> float:
             return time.time()
         time.sleep(0.1)
     raise OptionError(f"expected {case.seats} {case.kind} seats to explore, got fewer")
-
-
-def _nodes(shot: Any) -> int:
-    return int(shot.decomposed + shot.leaves)
 
 
 def _kill_all(dask: DaskProcesses) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.format import decode_header
@@ -21,18 +20,12 @@ class Saved:
     ----------
     covered_s
         What was explored until then is in it.
-    taken_s, durable_s
-        When it was taken, and when its header was in the folder.
-    nodes, n_roots, n_bytes
-        What it holds: decomposed nodes and leaves, open roots, and bytes.
+    durable_s
+        When its header was in the folder.
     """
 
     covered_s: float
-    taken_s: float
     durable_s: float
-    nodes: int
-    n_roots: int
-    n_bytes: int
 
 
 def read_folder(folder: Path, opened: float) -> list[Saved]:
@@ -48,16 +41,8 @@ def read_folder(folder: Path, opened: float) -> list[Saved]:
     found = []
     for path in sorted(folder.glob("checkpoint-*.dpbb")):
         header = decode_header(path.read_bytes(), path.name)
-        found.append(
-            Saved(
-                covered_s=header.covered_s,
-                taken_s=header.totals.seconds,
-                durable_s=path.stat().st_ctime - opened,  # of its renaming
-                nodes=header.totals.nodes,
-                n_roots=sum(unit.roots.n_roots for unit in header.units),
-                n_bytes=path.stat().st_size,
-            )
-        )
+        durable_s = path.stat().st_ctime - opened  # of its renaming
+        found.append(Saved(header.covered_s, durable_s))
     return found
 
 
@@ -70,26 +55,15 @@ def newest(saved: Sequence[Saved], moment: float) -> Saved | None:
     )
 
 
-def losses(saved: Sequence[Saved], until: float) -> tuple[float, float]:
-    """Return what is lost at the worst instant, and on the mean of all instants.
+def worst(saved: Sequence[Saved], until: float) -> float:
+    """Return what is lost at the worst instant, from the first checkpoint on.
 
     The loss grows with the time, and falls when a checkpoint is in the folder: to the
     age of what that one covers.
-
-    Parameters
-    ----------
-    saved
-        Checkpoints of a run.
-    until
-        The last instant; the first is that of the first checkpoint.
     """
     steps = sorted((one.durable_s, one.covered_s) for one in saved)
     steps = [step for step in steps if step[0] < until]
     if not steps:
         raise ValueError("expected a checkpoint before the end, got none")
-    worst, area = 0.0, 0.0
-    first = steps[0][0]
-    for (begin, covered), (end, _) in pairwise([*steps, (until, 0.0)]):
-        worst = max(worst, end - covered)
-        area += (end - begin) * ((begin + end) / 2 - covered)
-    return worst, area / (until - first)
+    ends = [end for end, _ in steps[1:]] + [until]
+    return max(end - covered for (_, covered), end in zip(steps, ends, strict=True))

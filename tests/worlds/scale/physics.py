@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,15 +69,6 @@ class Tally:
     loop_s: float = 0.0  # the event loop is busy
     thread_s: float = 0.0  # checking
     worst_queue_s: float = 0.0  # of the event loop
-    ramp_s: float = 0.0  # until 95 % of the seats explored
     bytes: int = 0
     units: int = 0
     donations: int = 0
-    events: dict[str, int] = field(default_factory=dict)  # on the loop, by kind
-    loop_by: dict[str, float] = field(default_factory=dict)
-
-    def note(self, kind: str, busy_s: float) -> None:
-        """Count an event of the loop."""
-        self.loop_s += busy_s
-        self.events[kind] = self.events.get(kind, 0) + 1
-        self.loop_by[kind] = self.loop_by.get(kind, 0.0) + busy_s

@@ -32,7 +32,6 @@ class SimulatedSeat:
         self.idle_since = 0.0
         self.gain = 1.0
         self.turn = 0  # a planned event of an older turn is void
-        self.has_worked = False
         self.wanted = False  # a hint asks for a report
         self.gift: tuple[LeaseId, int] | None = None  # or for this
         self.best: Candidate | None = None
@@ -51,9 +50,7 @@ class SimulatedSeat:
         world.later(world.physics.start_s, self._ask)
 
     def _ask(self) -> None:
-        self.world.call(
-            "lease", self.world.costs.rpc_s, self._leased_on_loop, self._leased
-        )
+        self.world.call(self.world.costs.rpc_s, self._leased_on_loop, self._leased)
 
     def _leased_on_loop(self) -> bytes | None:
         world, given = self.world, self.assignment
@@ -84,9 +81,6 @@ class SimulatedSeat:
 
     def _loaded(self) -> None:
         self.world.tally.starting_s += self.world.now - self.began
-        if not self.has_worked:
-            self.has_worked = True
-            self.world.note_first_work()
         self.go_on()
 
     def end(self) -> None:
@@ -96,9 +90,7 @@ class SimulatedSeat:
         self.idle_since = world.now
         given = self.assignment
         # what Dask does at the end of a task is in ``Costs.task_s``
-        world.call(
-            "ended", 0.0, lambda: world.hub.ended(world.spec.run_id, given, None)
-        )
+        world.call(0.0, lambda: world.hub.ended(world.spec.run_id, given, None))
         if self.next is not None:
             after, self.next = self.next, None
             self.start(after)

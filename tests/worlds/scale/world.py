@@ -77,9 +77,7 @@ class World:
         self.tally = Tally()
         self.now = self._loop_free = 0.0
         self.random = random.Random(seed)  # noqa: S311 - no secret
-        self._queue: list[
-            tuple[float, int, Callable[..., None], tuple[object, ...]]
-        ] = []
+        self._queue: list[Event] = []
         self._ties = count()
         self._threads = [0.0] * N_THREADS  # when each is free
         self._hub_now = 0.0  # when the loop gets to what it does
@@ -91,7 +89,6 @@ class World:
         for drop in self._drops:
             self.gain /= drop.gain
         self._first_gain = self.gain
-        self._started = 0
         self.hub = Hub(self, lambda: self._hub_now)
         self.seats = {}
         for index in range(n_seats):
@@ -145,19 +142,15 @@ class World:
 
     def call(
         self,
-        name: str,
         dask_s: float,
         on_loop: Callable[[], Any],
         answer: Callable[[Any], None] | None = None,
     ) -> None:
         """Send an RPC: have something done on the loop, and its answer sent back."""
-        self.later(
-            self.physics.latency_s, lambda: self.serve(name, dask_s, on_loop, answer)
-        )
+        self.later(self.physics.latency_s, lambda: self.serve(dask_s, on_loop, answer))
 
     def serve(
         self,
-        name: str,
         dask_s: float,
         on_loop: Callable[[], Any],
         answer: Callable[[Any], None] | None = None,
@@ -171,7 +164,7 @@ class World:
         real_s = (time.thread_time() - begin) * self.factor
         busy_s = real_s + dask_s + self._extra_s
         self._loop_free = start + busy_s
-        self.tally.note(name, busy_s)
+        self.tally.loop_s += busy_s
         arrival = self._loop_free + self.physics.latency_s
         for action, args in self._outbox:
             self.at(arrival, action, *args)
@@ -186,7 +179,6 @@ class World:
         if not report.has_roots:
             decoded = decode_report(message)
             self.call(
-                "light",
                 costs.rpc_s,
                 lambda: self._apply(decoded, None),
                 lambda order: answered(decode(Order, order)),
@@ -198,7 +190,6 @@ class World:
         thread_s = 0.0 if ends else costs.gift_s if gift else costs.full_s
         apply_s = 0.0 if ends else costs.gift_loop_s if gift else costs.full_loop_s
         self.tally.bytes += n_bytes
-        name = "last" if ends else "gift" if gift else "full"
 
         def receive() -> LeaseBasis | None:
             coordinator = self.hub.run(self.spec.run_id).coordinator
@@ -222,9 +213,7 @@ class World:
             self.tally.thread_s += busy_s
             self.at(
                 start + busy_s,
-                lambda: self.serve(
-                    name, apply_s, lambda: self._apply(came, checked), reply
-                ),
+                lambda: self.serve(apply_s, lambda: self._apply(came, checked), reply),
             )
 
         self.later(
@@ -232,9 +221,7 @@ class World:
             lambda: (
                 None
                 if self.over
-                else self.serve(
-                    name, costs.rpc_s + n_bytes * costs.byte_s, receive, check
-                )
+                else self.serve(costs.rpc_s + n_bytes * costs.byte_s, receive, check)
             ),
         )
 
@@ -243,9 +230,7 @@ class World:
 
     def _join(self, worker: str) -> None:
         self.serve(
-            "hello",
-            self.costs.rpc_s,
-            lambda: self.hub.hello(worker, 1, [seat_message(worker)]),
+            self.costs.rpc_s, lambda: self.hub.hello(worker, 1, [seat_message(worker)])
         )
 
     def _tick(self) -> None:
@@ -253,7 +238,6 @@ class World:
         beats = TICK_S * workers / (workers / 200 + 1)  # Dask's own interval
         planned = self.now
         self.serve(
-            "tick",
             beats * self.costs.heartbeat_s,
             lambda: self.hub.tick(self._hub_now - planned),
         )
@@ -261,13 +245,13 @@ class World:
 
     def _watch(self) -> None:
         coordinator = self.hub.run(self.spec.run_id).coordinator
-        self.serve("watch", self.costs.rpc_s, lambda: coordinator.snapshot(self.now))
+        self.serve(self.costs.rpc_s, lambda: coordinator.snapshot(self.now))
         self.later(WATCH_S, self._watch)
 
     def _save(self) -> None:
         """Take a checkpoint on the loop; the next one comes later."""
         coordinator = self.hub.run(self.spec.run_id).coordinator
-        self.serve("save", 0.0, lambda: coordinator.checkpoint(self._hub_now))
+        self.serve(0.0, lambda: coordinator.checkpoint(self._hub_now))
         self.later(self.spec.options.checkpoint_interval_s, self._save)
 
     def _improve(self, drop: Drop) -> None:
@@ -292,12 +276,6 @@ class World:
             if ub <= value:
                 known = gain
         return known
-
-    def note_first_work(self) -> None:
-        """Note when nearly all seats have had work."""
-        self._started += 1
-        if self._started == round(0.95 * len(self.seats)):
-            self.tally.ramp_s = self.now
 
     def _close(self) -> None:
         """Complete the tally."""
