@@ -4,8 +4,9 @@
 
 Needs ``pip install 'dpbb[slurm]'`` and ``sbatch`` on the PATH; elsewhere a cluster on
 this machine stands in. Jobs may end at any time, at their wall time too: what a worker
-has not finished is given back before it closes, or taken from its last report. For more
-(certificates, GPUs, requeueing) see deploy/slurm.
+has not finished is given back before it closes, or taken from its last report. However
+this script ends, call it again: it goes on from the checkpoint. ``dpbb slurm`` needs no
+script that stays (docs/slurm.md).
 """
 
 import shutil
@@ -31,9 +32,9 @@ def make_cluster():
     from dask_jobqueue import SLURMCluster
 
     return SLURMCluster(
-        cores=16,
-        processes=1,  # one seat with 16 threads
-        memory="8GB",
+        cores=4,
+        processes=1,  # one seat with 4 threads
+        memory="4GB",
         walltime="04:00:00",
         # closes a worker before its job is killed, at another time each
         worker_extra_args=[
@@ -53,7 +54,7 @@ def main(instance: str = "ta028") -> None:
             client.wait_for_workers(1, timeout=WAIT_S)
         except TimeoutError:
             sys.exit(f"expected a worker within {WAIT_S} s, got none: see squeue")
-        result = dpbb.solve(instance, client=client)
+        result = dpbb.solve(instance, client=client, checkpoint=f"runs/{instance}")
         print(result.summary())
 
 

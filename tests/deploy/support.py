@@ -1,5 +1,10 @@
 """What tests of scripts that solve share."""
 
+import os
+import re
+import subprocess
+from pathlib import Path
+
 import psutil
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
@@ -24,3 +29,17 @@ def assert_saved(checkpoint):
     saved = load_checkpoint(str(checkpoint))
     assert saved.counters.decomposed > 0
     assert saved.units
+
+
+def tutorial(folder, environ):
+    """Run the commands of docs/slurm.md, one after the other, to the first failure."""
+    page = Path(__file__).parents[2] / "docs" / "slurm.md"
+    blocks = re.findall(r"^```{.bash .run}\n(.*?)^```$", page.read_text(), re.M | re.S)
+    return subprocess.run(  # noqa: S603
+        ["bash", "-euxc", "".join(blocks)],  # noqa: S607
+        cwd=folder,
+        env={"USER": "nobody", **os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )

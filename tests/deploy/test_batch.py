@@ -6,7 +6,10 @@ import pytest
 
 from dpbb.cli import main
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from tests.deploy.support import tutorial
 
+SRUN = 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"'
+BATCH = "setsid bash job.sbatch >> dpbb-7.log 2>&1 < /dev/null & echo $! > job.pid"
 TREE = ("ta001", "--cutoff", "1278", "--engine", "cpu")
 
 
@@ -37,7 +40,7 @@ def test_what_cannot_be_submitted_is_told(tools, tmp_path, monkeypatch, capsys):
 def test_the_job_solves_on_its_own_cluster(tools, tmp_path, monkeypatch):
     """Workers come by ``srun``; the exit code is the client's, and no key is left."""
     pytest.importorskip("cryptography")
-    tools("srun", 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"')
+    tools("srun", SRUN)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "1")
     job = tmp_path / "job.sbatch"
@@ -54,3 +57,17 @@ def test_the_job_solves_on_its_own_cluster(tools, tmp_path, monkeypatch):
     assert "no schedule is below 1,278" in done.stdout
     assert load_checkpoint(str(tmp_path / "run")).finished
     assert not list(tmp_path.glob("dpbb-7-*"))
+
+
+@pytest.mark.slow(ci=True)
+@pytest.mark.cluster
+def test_tutorial_runs_as_pasted(tools, tmp_path):
+    """A job at a time, whose process group is what ``squeue`` lists."""
+    pytest.importorskip("cryptography")
+    tools("srun", SRUN)
+    job = f"{tmp_path}/job"
+    tools("sbatch", f"cat > {job}.sbatch; echo Submitted batch job 7\n{BATCH}")
+    tools("squeue", f"[ ! -f {job}.pid ] || ! kill -0 $(cat {job}.pid) || echo 7 dpbb")
+    tools("scancel", f"kill -TERM -- -$(cat {job}.pid)")
+    done = tutorial(tmp_path, {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"})
+    assert "proved again" in done.stdout, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Both ways onto SLURM, on a real one that these tests start and end themselves.
+"""Jobs of SLURM, on a real one that these tests start and end themselves.
 
 Counts are those of a run that nothing happened to, to the last node. Jobs that wait for
 SLURM's own clock (it looks at time limits every 30 s) run beside the others.
@@ -11,18 +11,15 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.support import explored, wait_until
 from tests.deploy.slurm import own_slurm
-from tests.deploy.support import ENDLESS, assert_saved, ends
+from tests.deploy.support import ENDLESS, assert_saved, ends, tutorial
 
 ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy" / "slurm"
 TREE = ("ta052", "--cutoff", "3663", "--checkpoint-interval", "2", "--progress=plain")
 COUNTS = "95,910,210 decomposed, 0 leaves"
 LARGER = (TREE[0], "--cutoff", "3668", *TREE[3:])  # is not over before the third stop
@@ -206,64 +203,6 @@ def test_time_limit_without_a_warning_saves_within_kill_wait(slurm, limited):
     assert_saved(job.folder / "over")
 
 
-@contextmanager
-def jobqueue(slurm, folder, *arguments, name="log"):
-    """Start ``jobqueue.py`` in a folder; yields it, with its log."""
-    log = folder / name
-    command = [sys.executable, DEPLOY / "jobqueue.py", *arguments]
-    with log.open("w") as out:
-        process = subprocess.Popen(  # noqa: S603
-            command, cwd=folder, env=slurm.environ, stdout=out, stderr=out
-        )
-    try:
-        yield process, log
-    finally:
-        process.terminate()
-        try:
-            process.wait(60)
-        finally:
-            process.kill()
-            process.wait()
-
-
-def test_jobqueue_survives_whatever_is_killed(slurm, tmp_path):
-    """The scheduler, a worker, a worker's job, the caller; adaptive all the time."""
-    size = ("--jobs", "2", "--cores", "1", "--memory", "1GB", "--minutes", "10")
-    command = ("ckpt", TREE[0], *size, "--interface", "lo", "--", *TREE[1:])
-
-    def running():
-        mine = slurm.call("squeue", "-hn", "dask-worker", "-t", "R", "-o", "%i")
-        return mine.split()
-
-    with jobqueue(slurm, tmp_path, *command, name="first") as (process, log):
-        wait_until(lambda: len(ROW.findall(log.read_text())) > 1, SLOW)
-        process.kill()  # the scheduler is in it
-        process.wait()
-    left = running()
-    assert left
-    slurm.call("scancel", *left)
-    with jobqueue(slurm, tmp_path, *command, name="second") as (process, log):
-        wait_until(lambda: len(ROW.findall(log.read_text())) > 1, SLOW)
-        while process.poll() is None:  # SLURM, too, sends it more than once
-            process.terminate()
-            time.sleep(0.1)
-        assert process.returncode in (3, 4)
-    wait_until(lambda: not running())
-    assert_saved(tmp_path / "ckpt")
-    with jobqueue(slurm, tmp_path, *command, name="third") as (process, log):
-        wait_until(lambda: len(ROW.findall(log.read_text())) > 1, SLOW)
-        first, *_ = running()
-        slurm.processes(first, "spawn_main")[0].kill()
-        wait_until(lambda: "waits again" in log.read_text(), SLOW)
-        wait_until(lambda: len(ROW.findall(log.read_text())) > 3, SLOW)
-        slurm.call("scancel", running()[0])
-        assert process.wait(SLOW) == 0
-    text = log.read_text()
-    assert "resumed after" in text
-    assert COUNTS in text
-    wait_until(lambda: not running())
-
-
 def test_try_that_explores_nothing_is_not_queued_again(slurm, tmp_path):
     """Neither when its time is over: it would be so for ever."""
     job = Job(slurm, tmp_path, "ckpt", *ENDLESS)
@@ -281,26 +220,30 @@ def test_bad_input_fails_and_is_not_tried_again(slurm, tmp_path):
     assert slurm.restarts(job.number) == 0
 
 
-def test_cluster_without_workers_is_told(slurm, tmp_path):
-    """No node is as large as that."""
-    command = ("ckpt", "ta001", "--cores", "1000", "--wait", "0.05")
-    with jobqueue(slurm, tmp_path, *command) as (process, log):
-        assert process.wait(SLOW) == 1
-    assert "expected a worker within 0.05 minutes" in log.read_text()
+EXAMPLE = ROOT / "examples" / "07_slurm.py"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [(DEPLOY / "jobqueue.py", "ckpt", "ta001"), (ROOT / "examples" / "07_slurm.py",)],
-)
-def test_dead_controller_is_told(slurm, tmp_path, command):
+def test_workers_that_are_jobs_of_their_own(slurm, tmp_path):
+    def run():
+        command = [sys.executable, EXAMPLE, "ta030"]
+        return subprocess.run(  # noqa: S603
+            command, cwd=tmp_path, env=slurm.environ, text=True, capture_output=True
+        )
+
+    first, again = run(), run()
+    assert "optimal" in first.stdout, first.stderr
+    assert "optimal" in again.stdout, again.stderr
+    wait_until(lambda: not slurm.call("squeue", "-hn", "dask-worker"))
+
+
+def test_dead_controller_is_told(slurm, tmp_path):
     conf = tmp_path / "slurm.conf"
     conf.write_text(
         "ClusterName=dead\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\n"
         "MessageTimeout=2\nAuthType=auth/none\nNodeName=n1\nPartitionName=p Nodes=n1\n"
     )
     ran = subprocess.run(  # noqa: S603
-        [sys.executable, *command],
+        [sys.executable, EXAMPLE],
         cwd=tmp_path,
         env={**slurm.environ, "SLURM_CONF": str(conf)},
         capture_output=True,
@@ -310,3 +253,8 @@ def test_dead_controller_is_told(slurm, tmp_path, command):
     )
     assert ran.returncode == 1
     assert "expected SLURM's controller to answer" in ran.stderr
+
+
+def test_tutorial_runs_as_pasted(slurm, tmp_path):
+    done = tutorial(tmp_path, slurm.environ)
+    assert "proved again" in done.stdout, done.stdout + done.stderr

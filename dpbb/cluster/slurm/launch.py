@@ -1,4 +1,4 @@
-"""What both ways onto SLURM share: certificates, addresses, and the client.
+"""What a job starts: certificates, addresses, and the client.
 
 A node of a cluster has other users, and a scheduler of Dask executes what it is sent:
 so every connection is TLS with a certificate made for this one try, whose key lies in
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,12 +24,10 @@ from distributed.utils import get_ip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
 HERE = Path(__file__).resolve().parent
 PATIENCE = HERE / "patience.py"
 CONFIG = HERE.parent / "dask.yaml"
-ASKED = (signal.SIGINT, signal.SIGTERM)
 
 NO_SCHEDULER = 5
 """Exit code of dpbb: the scheduler did not answer, or was lost."""
@@ -116,19 +113,6 @@ def refused() -> str | None:
     return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
 
 
-def end_in_order() -> None:
-    """From now on one SIGTERM leaves all ``with`` blocks, as Ctrl-C does.
-
-    Another one changes nothing: SLURM sends several, while what is open is closed.
-    """
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-
-
 def start_client(
     checkpoint: str, scheduler: str, *arguments: str
 ) -> subprocess.Popen[bytes]:
@@ -140,24 +124,3 @@ def start_client(
     command = [sys.executable, "-m", "dpbb", "solve", *arguments]
     command += ["--scheduler", scheduler, "--checkpoint", checkpoint]
     return subprocess.Popen(command, start_new_session=True)
-
-
-def run_client(*arguments: str) -> int:
-    """Call ``start_client`` and wait for its end; returns its exit code.
-
-    The first SIGTERM, and every Ctrl-C, is passed on; SIGTERM is ignored after it.
-    """
-    client = start_client(*arguments)
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGTERM:
-            signal.signal(number, signal.SIG_IGN)
-        if client.poll() is None:
-            client.send_signal(number)
-
-    before = {number: signal.signal(number, pass_on) for number in ASKED}
-    code = client.wait()
-    signal.signal(signal.SIGINT, before[signal.SIGINT])
-    if signal.getsignal(signal.SIGTERM) == pass_on:
-        signal.signal(signal.SIGTERM, before[signal.SIGTERM])
-    return code if code >= 0 else 128 - code
