@@ -15,8 +15,10 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from distributed import Client
 
 import dpbb
 from dpbb.bench.common import Machine
@@ -53,6 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{Machine.this()}; engine {args.engine}, {args.limit_s:g} s each\n")
     print(HEADER)
     print("|---" * HEADER.count(" |") + "|")
+    where: dict[str, Any] = {}  # the current client's cluster
+    if args.engine == "cpu":
+        where = {"workers": 0, "threads": args.threads}
+    else:
+        Client(n_workers=1, dashboard_address=None)
     closed: dict[str, list[int]] = {one: [0, 0] for one in args.objectives}
     for objective in args.objectives:
         for name in args.instances:
@@ -63,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     found = dpbb.solve(
                         dpbb.FlowShop(name, objective=objective, due=due),
                         engine=args.engine,
-                        workers=0,
-                        threads=args.threads if args.engine == "cpu" else None,
+                        **where,
                         time_limit_s=args.limit_s,
                         progress="none",
                     )

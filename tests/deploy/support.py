@@ -1,5 +1,6 @@
 """What tests of scripts that solve share."""
 
+import getpass
 import os
 import re
 import subprocess
@@ -38,7 +39,7 @@ def tutorial(folder, environ):
     return subprocess.run(  # noqa: S603
         ["bash", "-euxc", "".join(blocks)],  # noqa: S607
         cwd=folder,
-        env={"USER": "nobody", **os.environ, **environ},
+        env={"USER": getpass.getuser(), **os.environ, **environ},
         capture_output=True,
         text=True,
         timeout=600,

@@ -323,15 +323,14 @@ class PagePool:
     def prepare_long_lists(self) -> None:
         """Have CuPy compile what they need, once in a process, while it explores.
 
-        That takes a second, in which a checkpoint would wait for the first list.
+        That takes a second, in which a checkpoint would wait for the first list. The
+        thread is no daemon: the interpreter must not end under the compiler.
         """
         device = self._kernels.device
         if device not in _prepared:
             _prepared.add(device)
             arguments = self.layout.n_jobs, device
-            threading.Thread(
-                target=_prepare, args=arguments, name="dpbb-nvrtc", daemon=True
-            ).start()
+            threading.Thread(target=_prepare, args=arguments, name="dpbb-nvrtc").start()
 
     # -- kernels ----------------------------------------------------------------------
 
