@@ -129,11 +129,9 @@ __device__ __forceinline__ void bound_children(
     const int next = BLOCKING && k + 1 < MACHINES ? (int)word(ENDS_AT + k + 1) : 0;
     const int n = list_passing(of_order + 4 * k * N_JOBS, passing, in_any, lane);
     int all = 0, so_far = 0, count = 0, behind = heavy;
-    // of the children that are open: their ends, and the latest less its own time
-    int soonest = 1 << 29, latest = 0, begun = 0;
-    // of jobs that are late after any of these ends: weights, times them what is left
-    u32 heavy_late = 0, slack_late = 0;
-    bool unsure = false;  // whether others may be
+    int soonest = 1 << 29, latest = 0;   // ends of children that are open
+    u32 heavy_late = 0, slack_late = 0;  // of jobs that are late after any of them
+    bool unsure = false;                 // whether others may be
     if (!LISTED) {
 #pragma unroll 1
       for (int i = 0; i < n; i += AT_ONCE) {
@@ -172,7 +170,6 @@ __device__ __forceinline__ void bound_children(
           if (TARDY && is_in(open, of[u].job)) {
             soonest = min(soonest, end[u]);
             latest = max(latest, end[u]);
-            begun = max(begun, end[u] - time);
           }
         } else {
           if (there) {
@@ -188,38 +185,40 @@ __device__ __forceinline__ void bound_children(
     if (LISTED) {
       const u32 *const dates = of_dates + 4 * k * N_JOBS;
       const int n_dates = list_passing(dates, passing, in_any, lane);
-      int date = 0;
-      // from this place on all are late in every open child, before `early` none is
-      int from = 0, early = N_JOBS, last = 0;
-      u32 beyond = 0;  // completions less due dates from there, but for the child's end
+      int date = 0, from = 0;  // all places from this one on are late in every open child
+      u32 beyond = 0;          // their completions less due dates, without the child's end
       if (TARDY) columns[TIMES + count][lane] = (u32)so_far;
       so_far = 0;
 #pragma unroll 1
       for (int i = 0; i < n_dates; i += AT_ONCE) {
+        OfJob of[AT_ONCE];
+        u32 ranks[AT_ONCE];
+        int next[AT_ONCE], after = date;
 #pragma unroll
         for (int u = 0; u < AT_ONCE; ++u) {
-          const OfJob of = of_job(passing, i + u);
-          columns[RANKS + of.job][lane] |= (u32)date << 8;
-          if (!is_in(left, of.job)) continue;
+          of[u] = of_job(passing, i + u);
+          ranks[u] = columns[RANKS + of[u].job][lane];
+          if (TARDY) next[u] = (int)columns[TIMES + after + 1][lane];
+          after += is_in(left, of[u].job);
+        }
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; ++u) {
+          const int at = of[u].time, slack = of[u].weight, weight = of[u].later;
+          columns[RANKS + of[u].job][lane] = ranks[u] | (u32)date << 8;
+          const bool there = is_in(left, of[u].job);
           if (TARDY) {
-            const int next = (int)columns[TIMES + date + 1][lane];
-            if (so_far + soonest <= of.time) {
-              from = date;
-              beyond = 0;
-            }
-            if (date && max(so_far + latest, next + begun) > last)
-              early = min(early, date - 1);
-            beyond += (u32)(next - of.time);
-            so_far = next;
-            last = of.time;
-            if (ALONE && of.weight <= soonest) {
-              heavy_late += (u32)of.later;
-              slack_late += (u32)of.later * (u32)of.weight;
-            } else if (ALONE) {
-              unsure |= of.weight < latest;
-            }
+            const bool sure = !there || so_far + soonest > at;
+            from = sure ? from : date;
+            beyond = (sure ? beyond : 0) + (u32)(there ? next[u] - at : 0);
+            so_far = there ? next[u] : so_far;
           }
-          columns[DATES + date++][lane] = (u32)of.time;
+          if (TARDY && ALONE) {
+            const bool late = slack <= soonest;
+            heavy_late += there && late ? (u32)weight : 0;
+            slack_late += there && late ? (u32)weight * (u32)slack : 0;
+            unsure |= there && !late && slack < latest;
+          }
+          if (there) columns[DATES + date++][lane] = (u32)at;
         }
       }
       each_open([&](int job) {
@@ -249,13 +248,16 @@ __device__ __forceinline__ void bound_children(
         const int time = (int)(upto[of_time + 1][lane] - upto[of_time][lane]);
         const int place = max(of_time, from);
         rest = (int)(beyond - upto[place + 1][lane] + due[max(of_date, from)][lane] +
-                     (u32)(n_left - 1 - from) * (u32)at -
-                     (u32)(n_left - 1 - place) * (u32)time);
-#pragma unroll 1
-        for (int i = early; i < from; ++i) {
-          const bool behind = i >= of_time;
-          const int end = (int)upto[i + 1 + behind][lane] + at - (behind ? time : 0);
-          rest += max(0, end - (int)due[i + (i >= of_date)][lane]);
+                     (u32)(count - 1 - from) * (u32)at -
+                     (u32)(count - 1 - place) * (u32)time);
+        int end = (int)upto[1][lane], date = (int)due[0][lane];
+#pragma unroll 4
+        for (int i = 0; i < from; ++i) {
+          const int next_end = (int)upto[i + 2][lane], next_date = (int)due[i + 1][lane];
+          const int done = i < of_time ? end : next_end - time;
+          rest += max(0, at + done - (i < of_date ? date : next_date));
+          end = next_end;
+          date = next_date;
         }
         return WEIGHTED ? rest * (int)lightest[0] : rest;
       });
