@@ -1,6 +1,6 @@
 """Certificates that were forged: what work each saved, and the verdict that it gets.
 
-Trees are small, with finer books of some hundred units; ``docs/proof.md`` has a table.
+Trees are small, with finer books of some hundred units, as ``docs/proof.md`` tells.
 """
 
 from __future__ import annotations
