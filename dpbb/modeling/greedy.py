@@ -6,7 +6,8 @@ jobs it is searched without them first (Dubois-Lacoste, Pagnozzi and Stuetzle, C
 & Operations Research 81, 2017); of many each is put elsewhere before the next is taken
 out (Deroussi, Gourgand and Norre, *New effective neighborhoods for the permutation flow
 shop problem*, 2006). Difference: the local search looks at many jobs at a time and
-makes the best move (``dpbb.modeling.insertions``).
+makes the best move (``dpbb.modeling.insertions``). Where sides do not join a move costs
+far more, and chains anneal instead (``dpbb.modeling.annealing``).
 
 One chain a thread, in rounds of a fixed number of iterations. Now and then the chain
 that is worst goes on from the best permutation of all. So everything but the number of
@@ -37,6 +38,7 @@ from dpbb.kernels.pointers import Ints, Words, addresses, pointers
 from dpbb.kernels.scalar import atomic_load
 from dpbb.kernels.sequences import random_below, remove
 from dpbb.modeling import cpu
+from dpbb.modeling.annealing import CYCLE, anneal
 from dpbb.modeling.insertions import Room, local_search, narrowest, put
 from dpbb.modeling.model import Model, text_of
 from dpbb.modeling.node_lanes import LANES
@@ -82,6 +84,9 @@ class Chain(NamedTuple):
         Jobs that are taken out.
     values : ndarray of int64, shape (2,)
         Costs of ``current`` and ``best``.
+    cycle : ndarray of int64, shape (4,)
+        Of an annealing: sweeps of this cycle so far, and in all; sum and number of
+        what moves to worse slots cost in its descent, not 0.
     rng : ndarray of uint64, shape (1,)
         Pseudo-random stream.
     stop : ndarray of int64, shape (1,)
@@ -99,6 +104,7 @@ class Chain(NamedTuple):
     trial: Ints
     out: Ints
     values: Ints
+    cycle: Ints
     rng: Words
     stop: Ints
 
@@ -129,6 +135,7 @@ class Chain(NamedTuple):
             sequence.copy(),
             np.zeros(n_jobs, np.int64),
             np.full(2, start.value, np.int64),
+            np.array([0, CYCLE + CYCLE * stream // search.threads, 0, 1]),
             random_state(search.seed, 1 + stream),
             stop,
         )
@@ -138,16 +145,18 @@ class Chain(NamedTuple):
         """Iterations of a round."""
         n_jobs, room = len(self.out), self.room
         each = n_jobs**2 * (room.size or LANES * int(room.model.node_lanes))
-        return max(1, ROUND_OPERATIONS // (each if room.joins else each * n_jobs // 2))
+        return max(1, ROUND_OPERATIONS // each)
 
     def go_on_from(self, permutation: NDArray[np.integer[Any]], value: int) -> None:
         """Go on from a permutation that is no worse than the best so far."""
-        self.current[:-1] = self.best[:-1] = permutation
-        self.values[:] = value
+        self.best[:-1], self.values[1] = permutation, value
+        if self.room.joins:  # else the next cycle of the annealing does
+            self.current[:-1], self.values[0] = permutation, value
 
     def advance(self, iterations: int, *, builds: bool = False) -> None:
-        """Run so many iterations, see ``iterate``."""
-        iterate(addresses(self), self.room.own.dtype.type(0), iterations, builds)
+        """Run so many iterations: see ``iterate``, ``anneal``."""
+        kernel = iterate if self.room.joins else anneal
+        kernel(addresses(self), self.room.own.dtype.type(0), iterations, builds)
 
 
 @entry
@@ -242,6 +251,7 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
     best = start or improve(search, None, np.arange(n_jobs), "own order")
     left, stop, rounds = search.iterations, np.zeros(1, np.int64), 0
     chains = [Chain.at(search, best, index, stop) for index in range(search.threads)]
+    which = 1 - chains[0].room.joins  # what a chain goes on from
     with ThreadPoolExecutor(search.threads, "dpbb-ig") as pool:
         while n_jobs > 1 and not best.proved and not search.over and left != 0:
             now = chains[0].round if left is None else min(chains[0].round, left)
@@ -250,14 +260,14 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
             wait_for(running, search, stop)
             stop[0] = 0
             first = min(chains, key=lambda chain: int(chain.values[1]))
-            worst = max(chains, key=lambda chain: int(chain.values[0]))
+            worst = max(chains, key=lambda chain: int(chain.values[which]))
             best = improve(search, best, first.best[:-1], "ig")
             rounds += 1
             latest = search.latest(best)
             if latest is not best:
                 best = latest
                 worst.go_on_from(best.permutation, best.value)
-            elif rounds % SHARED_ROUNDS == 0 and worst.values[0] > first.values[1]:
+            elif rounds % SHARED_ROUNDS == 0 and worst.values[which] > first.values[1]:
                 worst.go_on_from(first.best[:-1], int(first.values[1]))
     return best
 
@@ -295,7 +305,7 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     threads = wanted.threads or physical_cores()
     search = Search.of(problem, wanted, threads, deadline)
     own = np.arange(problem.n_jobs)
-    first = Incumbent(problem.trivial_ub, own, "own order", False)
+    first = Incumbent(problem.for_costs().evaluate(own), own, "own order", False)
     chain, ready = Chain.at(search, first, 0, np.zeros(1, np.int64)), Event()
 
     def build() -> None:

@@ -61,8 +61,8 @@ class Room(NamedTuple):
         Side by job by row, each twice.
     own : ndarray, shape (n_groups * height * LANES,)
         Columns of the lanes' jobs as the front sees them, group by group.
-    moved : ndarray, shape ((LANES + 1) * LANES,)
-        Row i: all bits set but those of lane i.
+    moved : ndarray, shape ((2 * LANES + 1) * LANES,)
+        Row i: all bits set but those of lane i. Row LANES + 1 + i: those alone.
     roots : ndarray, shape (2 * size * LANES,)
         The empty node of each side.
     tails : ndarray, shape ((n_jobs + 1) * size * LANES,)
@@ -70,7 +70,8 @@ class Room(NamedTuple):
     front : ndarray, shape (2 * size * LANES,)
         Nodes at the slot under way; these with a job more.
     nodes : ndarray
-        Without vectors: nodes of all beginnings and all ends, and one more.
+        Without vectors: nodes of all beginnings and all ends, and one more. Where none
+        joins: fronts of all slots (``dpbb.modeling.annealing``).
     costs : ndarray, shape ((n_jobs + 1) * LANES,)
         By slot.
     place_of : ndarray of int64, shape (n_jobs,)
@@ -119,6 +120,9 @@ class Room(NamedTuple):
         def room(size: int) -> Lanes:
             return aligned_zeros(size, dtype)
 
+        nodes = room((2 * n_jobs + 3) * (size or model.node_lanes))
+        root = tables.roots.ravel()[:size] if size else model.root
+        nodes[: len(root)] = root
         return cls(
             model,
             joins=int(joined(problem)),
@@ -128,11 +132,11 @@ class Room(NamedTuple):
             largest=int(np.iinfo(dtype).max),
             columns=lanes(tables.columns.repeat(2)),
             own=lanes(own),
-            moved=lanes(np.eye(LANES + 1, LANES, dtype=np.int64) - 1),
+            moved=lanes(np.concatenate([np.eye(LANES + 1, LANES) - 1, -np.eye(LANES)])),
             roots=lanes(tables.roots.repeat(LANES)),
             tails=room((n_jobs + 1) * size * LANES),
             front=room(2 * size * LANES),
-            nodes=room(0 if size else (2 * n_jobs + 3) * model.node_lanes),
+            nodes=nodes,
             costs=room((n_jobs + 1) * LANES),
             place_of=np.zeros(n_jobs, np.int64),
             order=np.arange(n_groups),
@@ -187,36 +191,36 @@ def evaluate(room: Room, sequence: Ints, length: int, group: int) -> None:
     for i in range(0, size, LANES):
         store(room.front, i, load(room.roots, i, like))
         store(room.tails, length * size + i, load(room.roots, size + i, like))
-    if room.joins:
-        for s in range(length - 1, -1, -1):
-            at = s * size
-            take(room, room.tails, at + size, at, sequence[s], group, int64(1))
+    for s in range(length - 1, -1, -1):
+        at, who = s * size, own_lane(room, sequence[s], group)
+        take(room, room.tails, at + size, at, sequence[s], who, int64(1))
     model, front, mine = room.model, room.front, group * room.height * LANES
     for s in range(length + 1):
         models.take_each(
             model, front, int64(0), front, size, room.own, mine, int64(0), like
         )
-        behind = s * size
-        if not room.joins:
-            behind = length * size
-            for t in range(s, length):
-                take(room, front, size, size, sequence[t], group, int64(0))
         found = models.joined_lanes(
-            model, front, size, room.tails, behind, int64(0), like
+            model, front, size, room.tails, s * size, int64(0), like
         )
         store(room.costs, s * LANES, found)
         if s < length:
-            take(room, front, int64(0), int64(0), sequence[s], group, int64(0))
+            who = own_lane(room, sequence[s], group)
+            take(room, front, int64(0), int64(0), sequence[s], who, int64(0))
+
+
+@inlined
+def own_lane(room: Room, job: int, group: int) -> int:
+    """Lane of a job, ``LANES`` if it is in another group."""
+    return job // room.n_groups if job % room.n_groups == group else int64(LANES)
 
 
 @inlined
 def take(
-    room: Room, nodes: Lanes, at: int, to: int, job: int, group: int, side: int
+    room: Room, nodes: Lanes, at: int, to: int, job: int, who: int, side: int
 ) -> None:
-    """Let all lanes of a group but its own take a job."""
+    """Let the lanes of a row of ``room.moved`` take a job."""
     like = zeros(room.own, LANES)
-    lane = job // room.n_groups if job % room.n_groups == group else int64(LANES)
-    moved = load(room.moved, lane * LANES, like)
+    moved = load(room.moved, who * LANES, like)
     start = 2 * room.height * (side * room.model.n_jobs + job)
     models.take_common(
         room.model, nodes, at, nodes, to, room.columns, start, side, moved, like
@@ -241,20 +245,14 @@ def evaluate_one(room: Room, sequence: Ints, length: int, job: int) -> None:
     for s in range(left):
         copy(nodes, s * size, (s + 1) * size, size)
         models.grow(model, nodes, (s + 1) * size, int64(rest[s]), int64(0))
-    if room.joins:
-        for s in range(left - 1, -1, -1):
-            at = back + s * size
-            copy(nodes, at + size, at, size)
-            models.grow(model, nodes, at, int64(rest[s]), int64(1))
+    for s in range(left - 1, -1, -1):
+        at = back + s * size
+        copy(nodes, at + size, at, size)
+        models.grow(model, nodes, at, int64(rest[s]), int64(1))
     for s in range(left + 1):
         copy(nodes, s * size, work, size)
         models.grow(model, nodes, work, job, int64(0))
-        behind = back + s * size
-        if not room.joins:
-            behind = back + left * size
-            for t in range(s, left):
-                models.grow(model, nodes, work, int64(rest[t]), int64(0))
-        found = models.joined(model, nodes, work, behind)
+        found = models.joined(model, nodes, work, back + s * size)
         if s <= own:
             costs[s * LANES] = found
         if s >= own:

@@ -88,16 +88,13 @@ def test_makespans_of_all_slots_are_those_of_the_naive_loop(dtype, case, seed):
 @pytest.mark.parametrize(
     "kind",
     [
-        *("makespan", "completion"),
-        *(
-            pytest.param(kind, marks=pytest.mark.slow)
-            for kind in ("blocking", "setups")
-        ),
+        "makespan",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("blocking", "setups")),
     ],
 )
-def test_any_model_is_searched_in_groups_of_jobs(kind):
-    """With two sides or one; with vectors, but setups have none."""
-    problem = random_models(np.random.default_rng(1), n_jobs=40)[kind].for_costs()
+def test_any_model_whose_sides_join_is_searched_in_groups_of_jobs(kind):
+    """With vectors, but setups have none."""
+    problem = random_models(np.random.default_rng(1), n_jobs=40)[kind]
     dtype, _ = narrowest(problem, problem.trivial_ub, 1)
     room = Room.of(problem, dtype)
     assert (room.n_groups, room.size > 0) == ((40, False), (2, True))[kind != "setups"]
