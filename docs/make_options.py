@@ -109,11 +109,14 @@ def options_table() -> str:
 
 def allowed(row: OptionRow) -> str:
     """Return what an option may be, without what the page says of all."""
-    return row.kind.allowed.split("; on the command line also")[0]
+    text = row.kind.allowed.split("; on the command line")[0]
+    return re.sub(r"^(one of|an?|the) ", "", text)
 
 
 def meaning(row: OptionRow) -> str:
     """Return all that a row says of its option."""
+    if row.kind.rows:
+        return "of the engines, for experiments: keys of the table below"
     return f"{row.help}; {row.detail}" if row.detail else row.help
 
 
