@@ -229,9 +229,8 @@ class Tuning:
     )
     estimates: Estimates = _tuning(
         kinds.choice(Estimates),
-        "auto: estimate what is left of runs of more than 10 to 40 s, by the "
-        "scheduler's cores (10 s or a tenth of a time limit where heuristics may get "
-        "threads of the tree), on the scheduler's machine",
+        "auto: estimate what is left of runs of more than 10 to 40 s, on the "
+        "scheduler's machine",
         default=Estimates.AUTO,
     )
     checkpoint_keep: int = _tuning(
