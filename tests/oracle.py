@@ -7,7 +7,7 @@ that it shares no code and no shortcut with the package.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 from math import factorial
 from typing import NamedTuple
 
@@ -286,11 +286,9 @@ def trees(draw, problem, rules=RULES, copies=None):
     ub = draw(st.integers(1, problem.trivial_ub))
     order = draw(st.none() | st.permutations(range(problem.n_jobs)).map(tuple))
     tree = TreeOptions(
-        branching=rule,
-        branching_ub=ub if rule is BranchingRule.MINBRANCH else None,
-        bound=getattr(problem, "bound", LB1),
-        root_order=order,
-    )
+        branching=rule, branching_ub=ub if rule is BranchingRule.MINBRANCH else None,
+        bound=getattr(problem, "bound", LB1), root_order=order,
+    )  # fmt: skip
     kinds = getattr(problem, "job_kinds", range(problem.n_jobs))
     if len({*kinds}) == problem.n_jobs:
         return tree
@@ -300,15 +298,6 @@ def trees(draw, problem, rules=RULES, copies=None):
     first = {kind: list(jobs).index(kind) for kind in kinds}
     jobs = tuple(sorted(jobs, key=lambda job: (first[kinds[job]], jobs.index(job))))
     return replace(tree, root_order=jobs, rule_version=2)
-
-
-@st.composite
-def cuts(draw, n_jobs, max_parts=5):
-    """Draw a partition of [0, n!) as (begin, end) pairs; parts may be empty."""
-    last = factorial(n_jobs)
-    inner = draw(st.lists(st.integers(0, last), max_size=max_parts - 1))
-    points = [0, *sorted(inner), last]
-    return list(pairwise(points))
 
 
 @st.composite

@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,6 +20,17 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def run(
+    *command: object, code: int = 0, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, which comes with this exit code; keep what it wrote."""
+    asked = {"capture_output": True, "text": True, "timeout": 300, **options}
+    done = subprocess.run([str(part) for part in command], check=False, **asked)  # noqa: S603
+    if done.returncode != code:
+        raise AssertionError(f"{done}")
+    return done
 
 
 class DaskProcesses:

@@ -28,8 +28,6 @@ def changed(spec: RunSpec, **values: Any) -> RunSpec:
     tuning = values.pop("tuning", spec.tuning)
     tuned = {name: values.pop(name) for name in TUNING.keys() & values.keys()}
     return replace(
-        spec,
-        options=replace(spec.options, **options),
-        tuning=tuning.replace(**tuned),
+        spec, options=replace(spec.options, **options), tuning=tuning.replace(**tuned),
         **values,
-    )
+    )  # fmt: skip

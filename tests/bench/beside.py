@@ -62,13 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _ours(name: str, kind: str, threads: int, limit_s: float) -> dpbb.Result:
     return dpbb.solve(
-        read_problem(name, **KINDS[kind]),
-        engine="cpu",
-        workers=0,
-        threads=threads,
-        time_limit_s=limit_s,
-        progress="none",
-    )
+        read_problem(name, **KINDS[kind]), engine="cpu", workers=0, threads=threads,
+        time_limit_s=limit_s, progress="none",
+    )  # fmt: skip
 
 
 def _mark(low: float, high: float) -> str:

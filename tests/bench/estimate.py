@@ -88,14 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for seed in range(args.seeds):
             began = time.perf_counter()
             found = dpbb.estimate(
-                shop,
-                upper_bound=ub,
-                branching=BranchingRule(branching),
-                seconds=args.seconds,
-                seed=seed,
-                threads=args.threads,
-                measure=False,
-            )
+                shop, upper_bound=ub, branching=BranchingRule(branching),
+                seconds=args.seconds, seed=seed, threads=args.threads, measure=False,
+            )  # fmt: skip
             seconds = time.perf_counter() - began
             ratio, low, high = (
                 value / nodes for value in (found.nodes, found.low, found.high)

@@ -4,13 +4,12 @@ import os
 from dataclasses import replace
 
 import pytest
-from distributed import Client, LocalCluster
 
 from dpbb.cluster.client.open import ensure_plugin, submit_run
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.result import Termination
 from tests.browser import support
-from tests.cluster.support import HUGE, spec_of
+from tests.cluster.support import HUGE, local_cluster, spec_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -28,12 +27,7 @@ LENGTH = """([name, series]) => {
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(2, processes=True) as (_, client):
         client.run(os.nice, 10)  # browser and scheduler come first
         yield client
 
@@ -240,16 +234,7 @@ def test_the_page_stays_with_its_run(client, page):
 
 
 def test_a_scheduler_that_is_gone_looks_gone(page):
-    with (
-        LocalCluster(
-            n_workers=0,
-            processes=False,
-            protocol="tcp://",
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(0, protocol="tcp://", host="127.0.0.1") as (_, client):
         page.clock.install()
         client.sync(ensure_plugin, client)
         page.goto(support.page_address(client))

@@ -12,33 +12,21 @@ from dpbb.errors import ClusterError, InstanceError, OptionError
 SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
 
 FILES = {
-    "shop.csv": SHOP,
-    "neg.csv": SHOP + "panel,2,-2\n",
-    "bad.json": "{",
-    "deep.json": "[" * 200_000,
-    "empty.txt": "",
-    "x.toml": "[solve]\nthreds = 2\n",
+    "shop.csv": SHOP, "neg.csv": SHOP + "panel,2,-2\n", "bad.json": "{",
+    "deep.json": "[" * 200_000, "empty.txt": "", "x.toml": "[solve]\nthreds = 2\n",
     "big.toml": f"[solve]\nthreads = 0x1{5000 * '0'}\n",
     "long.toml": f"[solve]\ntime_limit_s = 1{400 * '0'}\n",
     "s.csv": "position,job,machine,start,end\n0,0,0,3,1\n",
     "log.json": '{"run_id": "a"}\n',
     "rows.json": '{"rows": [{"gpus": 0, "nodes_per_s": 1}]}',
     "rows2.json": '[{"gpus": 1, "seconds": 1}, {"workers": 2, "seconds": 1}]',
-    "norows.json": '{"rows": []}',
-    "optima.json": "[1]",
-    "cert.json": "{}",
-    "sol.txt": "1 2 x\n",
-    "sol.json": "{",
-    "one.txt": "0 1\n",
-    "ones.txt": 225 * "0 ",
-    "sequence.txt": 15 * "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 ",
-    "empty.npy": "",
-    "list.txt": "ta001\nnope\n",
-    "sched.csv": "name,perm\n",
-    "sched2.csv": "name,permutation\nta001,1 x\n",
-    "camp/records/ta001.json": "{}",
+    "norows.json": '{"rows": []}', "optima.json": "[1]", "cert.json": "{}",
+    "sol.txt": "1 2 x\n", "sol.json": "{", "one.txt": "0 1\n", "ones.txt": 225 * "0 ",
+    "sequence.txt": 15 * "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 ", "empty.npy": "",
+    "list.txt": "ta001\nnope\n", "sched.csv": "name,perm\n",
+    "sched2.csv": "name,permutation\nta001,1 x\n", "camp/records/ta001.json": "{}",
     "camp3/records/ta001.json": "",
-}
+}  # fmt: skip
 
 CASES = (Path(__file__).parents[1] / "data/bad_input.txt").read_text().splitlines()[1:]
 

@@ -18,6 +18,7 @@ from dpbb.errors import CheckpointError
 from dpbb.options import OPTIONS
 from dpbb.result.written import PICTURES
 from dpbb.solving.resume import seconds_of
+from tests.processes import run
 
 TREE = ("ta029", "--upper-bound", "2237", "--heuristics", "none")
 NODES = (13_440_016, 84)
@@ -57,10 +58,7 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, 
     nodes = saved.counters.decomposed + saved.counters.leaves
     assert (int(row["nodes"]), float(row["seconds"])) == (nodes, seconds_of(saved))
     assert 0 < int(row["lower_bound"]) <= 2237
-    ended = subprocess.run(  # noqa: S603
-        command("two"), capture_output=True, text=True, timeout=300
-    )
-    assert ended.returncode == 0, ended.stderr
+    run(*command("two"))
     record = json.loads((tmp_path / "two/records/ta029.json").read_text())
     assert (record["totals"]["decomposed"], record["totals"]["leaves"]) == NODES
     assert (record["status"], record["lower_bound"]) == ("infeasible_cutoff", 2237)

@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import dpbb as package
 from dpbb.cluster.client.connect import VARIABLES
-from tests.cluster.support import permutations_of, wait_until
+from tests.cluster.support import local_cluster, permutations_of, wait_until
 from tests.processes import dask_processes
 
 pytestmark = pytest.mark.cluster
@@ -21,9 +21,7 @@ pytestmark = pytest.mark.cluster
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster that outlives the commands."""
-    with LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
-    ) as cluster:
+    with local_cluster(threads=2) as (cluster, _):
         yield cluster
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dpbb as package
-from tests.cluster.support import in_process_cluster
+from tests.cluster.support import local_cluster
 
 
 def test_json_is_a_result_that_other_commands_take(dpbb, tmp_path):
@@ -28,7 +28,7 @@ def test_json_is_a_result_that_other_commands_take(dpbb, tmp_path):
 def test_searches_are_spread_over_a_cluster():
     """Each has a seed of its own; what is found here is the best of them."""
     how = {"iterations": 2, "progress": "none"}
-    with in_process_cluster(2) as (_, client):
+    with local_cluster(2) as (_, client):
         result = package.heuristic("ta011", "ig", client=client, starts=3, **how)
     alone = [
         package.heuristic("ta011", "ig", threads=1, seed=seed, **how).makespan

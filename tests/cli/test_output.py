@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpbb.errors import EngineUnavailable
+from tests.processes import run
 
 NOTHING_BELOW = ("solve", "ta001", "--cutoff", "1000", "-q")
 """Ends without a schedule."""
@@ -95,30 +96,14 @@ def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
 )
 def test_full_disk_under_standard_output_is_told(arguments):
     with FULL.open("w") as full:
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "dpbb", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=100,
-        )
-    assert (done.returncode, done.stderr) == (
-        1,
-        "dpbb: error: standard output: cannot be written: No space left on device\n",
-    )
+        where = {"capture_output": False, "stdout": full, "stderr": subprocess.PIPE}
+        done = run(sys.executable, "-m", "dpbb", *arguments, code=1, **where)
+    said = "dpbb: error: standard output: cannot be written: No space left on device\n"
+    assert done.stderr == said
 
 
 def test_closed_standard_output_is_no_error():
-    done = subprocess.run(  # noqa: S602
-        f"{sys.executable} -m dpbb info ta001 >&-",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert run("sh", "-c", f"{sys.executable} -m dpbb info ta001 >&-").stderr == ""
 
 
 READERS = {
@@ -163,15 +148,8 @@ def test_what_standard_input_is_redirected_from_is_not_written_over(tmp_path):
     command = [sys.executable, "-m", "dpbb", "evaluate", "-", "0,1,2"]
     for output, code in ((shop, 2), (tmp_path / "plan.csv", 0)):
         with shop.open() as file:
-            done = subprocess.run(  # noqa: S603
-                [*command, "--output", str(output)],
-                stdin=file,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=100,
-            )
-        assert (done.returncode, shop.read_text()) == (code, text), done.stderr
+            done = run(*command, "--output", output, stdin=file, code=code)
+        assert shop.read_text() == text
         assert bool(code) == ("--output: expected another file" in done.stderr)
     assert output.exists()
 

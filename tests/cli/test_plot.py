@@ -108,12 +108,10 @@ def test_a_record_of_a_campaign_is_drawn(files, dpbb):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("seconds", "x"),
-        ("lower_bound", 10**400),
-        ("state", []),
+        ("seconds", "x"), ("lower_bound", 10**400), ("state", []),
         ("trajectory", [{"seconds": {}, "value": 1, "source": "a"}]),
     ],
-)
+)  # fmt: skip
 def test_damaged_logs_are_refused(name, value, files, dpbb):
     file = files / "run.log"
     rows = [json.loads(row) for row in file.read_text().splitlines()]
@@ -128,13 +126,11 @@ def test_damaged_logs_are_refused(name, value, files, dpbb):
 @pytest.mark.parametrize(
     ("old", "new", "where"),
     [
-        ("0,1,1,2,3", "0,1,1,2,x", ""),
-        ("0,1,1,2,3", "0,1,1,3,2", "line 3: "),
-        ("0,1,1,2,3", "0,1,0,2,3", "line 3: "),
-        ("0,1,1,2,3", "0,0,1,2,3", "line 3: "),
+        ("0,1,1,2,3", "0,1,1,2,x", ""), ("0,1,1,2,3", "0,1,1,3,2", "line 3: "),
+        ("0,1,1,2,3", "0,1,0,2,3", "line 3: "), ("0,1,1,2,3", "0,0,1,2,3", "line 3: "),
         ("\n1,0,", "\n1,1,", ""),
     ],
-)
+)  # fmt: skip
 def test_damaged_schedules_are_refused(old, new, where):
     assert read_schedule(CSV, "s.csv").permutation == (1, 0)
     with pytest.raises(OptionError, match=f"s.csv: {where}expected position, job"):
@@ -144,14 +140,11 @@ def test_damaged_schedules_are_refused(old, new, where):
 @pytest.mark.parametrize(
     "content",
     [
-        b"dpbb-checkpoint 2 x 3\n{}",
-        b"[1]",
-        b'{"rows": [{"workers": 1}]}',
-        b'[{"workers": "x", "seconds": 1}]',
-        b'[{"workers": 0, "nodes_per_s": 1e400}]',
+        b"dpbb-checkpoint 2 x 3\n{}", b"[1]", b'{"rows": [{"workers": 1}]}',
+        b'[{"workers": "x", "seconds": 1}]', b'[{"workers": 0, "nodes_per_s": 1e400}]',
         b'{"status": "optimal"}',
     ],
-)
+)  # fmt: skip
 def test_malformed_input_is_bad_input(content, dpbb, tmp_path):
     """Exit code 2, and no traceback."""
     (tmp_path / "file").write_bytes(content)

@@ -13,7 +13,7 @@ from textwrap import indent
 
 import pytest
 
-from tests.processes import free_port
+from tests.processes import free_port, run
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -38,11 +38,7 @@ def test_python_runs_as_pasted(tmp_path):
     program = "\n".join(snippets("python"))
     guarded = "if __name__ == '__main__':\n" + indent(program, "    ")
     (tmp_path / "session.py").write_text(guarded, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "session.py"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert "optimal" in done.stdout
+    assert "optimal" in run(sys.executable, "session.py", cwd=tmp_path).stdout
     assert (tmp_path / "schedule.csv").is_file()
 
 
@@ -93,11 +89,5 @@ def test_a_tutorial_runs_as_pasted(page, said, tmp_path):
     guarded = f"if __name__ == '__main__':\n    pass\n{indent(cells, '    ')}"
     (tmp_path / "cells.py").write_text(guarded, encoding="utf-8")
     commands = [block for language, block in blocks if language == "bash"]
-    done = subprocess.run(  # noqa: S603
-        ["bash", "-ec", "".join(commands) + f"{sys.executable} cells.py"],  # noqa: S607
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout
+    told = "".join(commands) + f"{sys.executable} cells.py"
+    assert said in run("bash", "-ec", told, cwd=tmp_path, timeout=900).stdout

@@ -21,42 +21,22 @@ from tests.unit.coordination.world import TIMES, World
 ORDER = (5, 4, 3, 2, 1, 0)
 
 BEFORE = SolveOptions(
-    all_optima=True,
-    branching="minbranch",
-    certificate="proof.json.gz",
-    tuning={"branching_ub": 60, "root_order": ORDER},
-    heuristics="none",
-    upper_bound=60,
-)
+    all_optima=True, branching="minbranch", certificate="proof.json.gz",
+    tuning={"branching_ub": 60, "root_order": ORDER}, heuristics="none", upper_bound=60,
+)  # fmt: skip
 
 VALUES = {
-    "engine": "cpu",
-    "threads": 2,
-    "workers": 1,
-    "scheduler": "tcp://127.0.0.1:9",
-    "branching": "minbranch",
-    "bound": "lb1",
-    "upper_bound": 49,
-    "strategy": "incumbent",
-    "cutoff": None,  # refused
-    "initial": ORDER,
-    "time_limit_s": 60.0,
-    "no_improvement_s": 50.0,
-    "node_limit": 10**9,
-    "gap_limit": 0.01,
-    "heuristics": "neh",
-    "heuristic_time_s": 1.0,
-    "all_optima": True,
-    "optima_file": "optima.txt",
-    "report_interval_s": 2.0,
-    "checkpoint_interval_s": 20.0,
-    "checkpoint": "folder",
-    "certificate": "other.json.gz",
-    "seed": 7,
-    "tuning": {"slice_s": 0.1, "checkpoint_keep": 5},
-    "progress": "plain",
-    "verbosity": "quiet",
-}
+    "engine": "cpu", "threads": 2, "workers": 1, "scheduler": "tcp://127.0.0.1:9",
+    "branching": "minbranch", "bound": "lb1", "upper_bound": 49,
+    "strategy": "incumbent", "cutoff": None, "initial": ORDER, "time_limit_s": 60.0,
+    "no_improvement_s": 50.0, "node_limit": 10**9, "gap_limit": 0.01,
+    "heuristics": "neh", "heuristic_time_s": 1.0, "all_optima": True,
+    "optima_file": "optima.txt", "report_interval_s": 2.0,
+    "checkpoint_interval_s": 20.0, "checkpoint": "folder",
+    "certificate": "other.json.gz", "seed": 7, "progress": "plain",
+    "tuning": {"slice_s": 0.1, "checkpoint_keep": 5}, "verbosity": "quiet",
+}  # fmt: skip
+"""Of every option; a cutoff is refused."""
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import time
 
 import pyte
 import pytest
-from distributed import Client, LocalCluster
 
 import dpbb as package
+from tests.cluster.support import local_cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -171,14 +171,7 @@ def test_a_run_that_is_attached_to_looks_the_same(tmp_path):
     """Its past incumbents first; Ctrl-C leaves it, and resume shows it again."""
     folder = tmp_path / "run"
     with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tcp://",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
+        local_cluster(protocol="tcp://") as (cluster, client),
         package.submit(
             "ta056", client=client, heuristics="neh", checkpoint=str(folder)
         ) as run,

@@ -37,14 +37,12 @@ def spec_of(instance, ub, *, rule=BranchingRule.MINMIN, **options):
     options.setdefault("engine", "cpu")
     options.setdefault("report_interval_s", 0.2)
     options.setdefault("heuristic_threads", 0)  # counts at a fixed UB
+    options.setdefault("estimates", "off")  # two seconds of a core
     return run_spec(
-        run_id=uuid4().hex[:12],
-        problem=FlowShopProblem(taillard_instance(instance)),
-        tree=TreeOptions(rule, branching_ub=ub),
-        instance=instance,
-        upper_bound=ub,
+        run_id=uuid4().hex[:12], problem=FlowShopProblem(taillard_instance(instance)),
+        tree=TreeOptions(rule, branching_ub=ub), instance=instance, upper_bound=ub,
         **options,
-    )
+    )  # fmt: skip
 
 
 def tiny_spec(seed=0, n_jobs=6, n_machines=3, problem_class=TinyFlowShop, **options):
@@ -88,41 +86,34 @@ def submit(client, spec, **options):
 
 
 @contextmanager
-def in_process_cluster(n_workers=1, threads=1):
-    """A cluster of threads of this process, and a client; no port of others'."""
+def local_cluster(n_workers=1, threads=1, *, processes=False, **options):
+    """A cluster, of threads of this process alone, and a client; no port of others'."""
+    options = {"dashboard_address": "127.0.0.1:0", "processes": processes} | options
+    options |= {"n_workers": n_workers, "threads_per_worker": threads}
     with (
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=threads,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
+        LocalCluster(**options) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield cluster, client
 
 
+@contextmanager
 def nannies(environs):
-    """A SpecCluster with a worker process for each environment."""
-    return SpecCluster(
-        workers={
-            number: {
-                "cls": Nanny,
-                "options": {"env": environ, "nthreads": 1, "dashboard": False},
-            }
-            for number, environ in enumerate(environs)
-        },
-        scheduler={
-            "cls": Scheduler,
-            "options": {
-                "dashboard": False,
-                "host": "127.0.0.1",
-                "port": 0,
-                "dashboard_address": "127.0.0.1:0",
-            },
-        },
-        silence_logs=40,
-    )
+    """A worker process for each environment; yields a client of their cluster."""
+    how = {"dashboard": False, "nthreads": 1}
+    workers = {
+        number: {"cls": Nanny, "options": {"env": environ, **how}}
+        for number, environ in enumerate(environs)
+    }
+    options = {"dashboard": False, "host": "127.0.0.1", "port": 0}
+    options["dashboard_address"] = "127.0.0.1:0"
+    scheduler = {"cls": Scheduler, "options": options}
+    with (
+        SpecCluster(workers, scheduler, silence_logs=40) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(len(workers))
+        yield client
 
 
 def exploring_seats(run):

@@ -29,7 +29,7 @@ from tests.cluster.support import (
     MIDDLE,
     books_hold,
     counts,
-    in_process_cluster,
+    local_cluster,
     slow_cpu_engine,
     spec_of,
     submit,
@@ -244,13 +244,9 @@ def test_solve_and_resume(tmp_path):
     folder = tmp_path / "run"
     how = {"engine": "cpu", "checkpoint": str(folder), "verbosity": "quiet"}
     first = dpbb.solve(
-        instance,
-        cutoff=ub,
-        threads=1,
-        node_limit=1_000_000,
-        report_interval_s=0.1,
+        instance, cutoff=ub, threads=1, node_limit=1_000_000, report_interval_s=0.1,
         **how,
-    )
+    )  # fmt: skip
     assert first.termination is Termination.NODE_LIMIT
     with pytest.raises(OptionError, match="branching: expected minmin, as the run"):
         dpbb.resume(folder, branching="maxsum")
@@ -278,7 +274,7 @@ def test_the_same_call_attaches_to_the_run_whose_client_is_gone(tmp_path):
     """Or is refused, if it is to begin anew, or of another tree."""
     instance, ub, *golden = LARGE
     how = {"checkpoint": str(tmp_path / "run"), "engine": "cpu", "verbosity": "quiet"}
-    with in_process_cluster() as (_, client):
+    with local_cluster() as (_, client):
         how |= {"client": client, "certificate": str(tmp_path / "proof.json.gz")}
         run = dpbb.submit(instance, cutoff=ub, **how)
         wait_until(lambda: run.snapshot().nodes)

@@ -6,31 +6,24 @@ import urllib.request
 
 import dask
 import pytest
-from distributed import Client, LocalCluster
 
 from dpbb.cluster.scheduler.page import is_loopback, is_own_name
 from dpbb.errors import ClusterError
-from tests.cluster.support import HUGE, SMALL, spec_of, submit, wait_until
+from tests.cluster.support import (
+    HUGE,
+    SMALL,
+    local_cluster,
+    spec_of,
+    submit,
+    wait_until,
+)
 
 pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        host="127.0.0.1",
-        protocol="tcp://",
-        dashboard_address="127.0.0.1:0",
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    with Client(cluster, set_as_default=False) as client:
+def client():
+    with local_cluster(host="127.0.0.1", protocol="tcp://") as (_, client):
         yield client
 
 
@@ -84,10 +77,10 @@ def test_metrics_of_an_open_run(client):
     assert all(name.startswith("dask_dpbb_run_state") for name in after)
 
 
-def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
+def test_controls_on_loopback_alone_unless_somebody_said_so(client):
     with submit(client, spec_of(*HUGE)) as run:
-        plugin = cluster.scheduler.extensions["dpbb"]
-        assert is_loopback(cluster.scheduler)
+        plugin = client.cluster.scheduler.extensions["dpbb"]
+        assert is_loopback(client.cluster.scheduler)
         assert plugin.page.refused is None
         with dask.config.set({"dpbb.dashboard.controls": False}):
             assert "dpbb.dashboard.controls is false" in plugin.page.refused
@@ -101,15 +94,11 @@ def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
 @pytest.mark.parametrize(
     ("host", "is_own"),
     [
-        ("127.0.0.1:8787", True),
-        ("[::1]:8787", True),
-        ("localhost:8787", True),
-        (socket.gethostname() + ":1", True),
-        ("evil.example:8787", False),
-        ("127.0.0.1.evil.example:8787", False),
-        ("", False),
+        ("127.0.0.1:8787", True), ("[::1]:8787", True), ("localhost:8787", True),
+        (socket.gethostname() + ":1", True), ("evil.example:8787", False),
+        ("127.0.0.1.evil.example:8787", False), ("", False),
     ],
-)
+)  # fmt: skip
 def test_names_of_this_host(host, is_own):
     """Any site may have its own name resolve to this host."""
     assert is_own_name(host, "tcp://127.0.0.1:8786") == is_own
@@ -129,11 +118,11 @@ def asked(url, host, **headers):
         return error.code, error.read().decode()
 
 
-def test_the_page_answers_under_an_own_name_alone(cluster, client):
+def test_the_page_answers_under_an_own_name_alone(client):
     """Whoever has another name lead here could read it, and the key with it."""
     with submit(client, spec_of(*SMALL[:2])) as run:
         run.result()
-        key = cluster.scheduler.extensions["dpbb"].page.key
+        key = client.cluster.scheduler.extensions["dpbb"].page.key
         page = run.dashboard
     for host in ("localhost:8787", "127.0.0.1"):
         status, text = asked(page, host)
@@ -153,7 +142,7 @@ def test_the_page_answers_under_an_own_name_alone(cluster, client):
             assert asked(page, "proxy.example:443")[0] == 200
 
 
-def test_the_page_is_shown_in_no_frame_of_another_site(cluster, client):
+def test_the_page_is_shown_in_no_frame_of_another_site(client):
     """A click meant for that site would stop a run. Dask's pages are JupyterLab's."""
     with submit(client, spec_of(*SMALL[:2])) as run:
         run.result()
@@ -190,10 +179,7 @@ def test_the_page_answers_its_own_connections_alone(client):
 
 def test_controls_are_off_on_a_dashboard_for_everybody():
     with (
-        LocalCluster(
-            n_workers=0, processes=False, dashboard_address="0.0.0.0:0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
+        local_cluster(0, dashboard_address="0.0.0.0:0") as (cluster, client),
         submit(client, spec_of(*HUGE)),
     ):
         controls = cluster.scheduler.extensions["dpbb"].page

@@ -12,7 +12,7 @@ from tests.cluster.support import (
     LARGE,
     SlowFlowShop,
     counts,
-    in_process_cluster,
+    local_cluster,
     spec_of,
     submit,
     tiny_spec,
@@ -149,7 +149,7 @@ def test_adaptive_cluster_goes_up_to_four_and_down_to_none():
 
         cluster.sync(there)
 
-    with in_process_cluster(0) as (cluster, client):
+    with local_cluster(0) as (cluster, client):
         cluster.adapt(minimum=0, maximum=4, interval="100 ms", wait_count=2)
         run = submit(client, spec_of(*HUGE))
         workers(4)

@@ -60,13 +60,9 @@ def test_stops_at_any_moment_change_no_count_and_the_proof_holds(tmp_path):
     limit = random.Random(str(tmp_path)).randrange(1, expected.decomposed // 2)
     options = {**QUIET, "engine": "cpu"}
     stopped = dpbb.solve(
-        shop,
-        cutoff=cutoff,
-        node_limit=limit,
-        checkpoint=str(folder),
-        certificate=str(path),
-        **options,
-    )
+        shop, cutoff=cutoff, node_limit=limit, checkpoint=str(folder),
+        certificate=str(path), **options,
+    )  # fmt: skip
     assert stopped.termination in ("node_limit", "exhausted")
     result = stopped
     if stopped.termination == "node_limit":

@@ -26,8 +26,8 @@ from tests.cluster.support import (
     SlowFlowShop,
     counts,
     exploring_seats,
-    in_process_cluster,
     in_task,
+    local_cluster,
     spec_of,
     submit,
     tiny_spec,
@@ -137,12 +137,9 @@ async def test_partition_and_a_report_from_beyond_it(c, s, a, b):
         await until(lambda: b.address not in s.workers)
         late = next(r for address, r in reversed(sent) if address == b.address)
         answer = await c.scheduler.dpbb_report(
-            run_id=run.run_id,
-            lease=late.lease,
-            seq=late.seq + 1,
-            full=False,
+            run_id=run.run_id, lease=late.lease, seq=late.seq + 1, full=False,
             body=encode(late),
-        )
+        )  # fmt: skip
         assert decode(Order, answer).kind is OrderKind.DROP
         outcome = await run.result()
     finally:
@@ -180,7 +177,7 @@ def test_worker_that_lies_ends_the_run_with_its_state_saved(lie, monkeypatch, tm
         return encode(report)
 
     folder = tmp_path / "run"
-    with in_process_cluster(2) as (_, client):
+    with local_cluster(2) as (_, client):
         spec = spec_of(instance, ub, engine="reference", checkpoint=str(folder))
         with monkeypatch.context() as patch:
             patch.setattr(link, "encode", lying)

@@ -7,7 +7,7 @@ import pytest
 
 from dpbb import estimate
 from dpbb.estimation import background
-from tests.cluster.support import HUGE, in_process_cluster, spec_of, submit, wait_until
+from tests.cluster.support import HUGE, local_cluster, spec_of, submit, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -24,8 +24,8 @@ def children():
 
 def test_a_run_is_estimated_while_it_goes_on():
     estimate("ta001", upper_bound=1278, measure=False)  # compiles
-    with in_process_cluster() as (cluster, client):
-        with submit(client, spec_of(*HUGE)) as run:
+    with local_cluster() as (cluster, client):
+        with submit(client, spec_of(*HUGE, estimates="auto")) as run:
             (opened,) = cluster.scheduler.extensions["dpbb"].hub.runs.values()
             opened.outlook.due_s = 0.0
             wait_until(lambda: opened.outlook.count == 1)

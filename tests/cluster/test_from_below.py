@@ -15,7 +15,7 @@ from dpbb.progress import Progress
 from dpbb.proof.checker import PROVED
 from dpbb.result import Proof, Result, Status, Termination
 from dpbb.solving import start
-from tests.cluster.support import HUGE, in_process_cluster
+from tests.cluster.support import HUGE, local_cluster
 from tests.oracle import best_orders
 
 pytestmark = pytest.mark.cluster
@@ -34,7 +34,7 @@ class Notes(Progress):
 
 @pytest.fixture(scope="module")
 def client():
-    with in_process_cluster() as (_, client):
+    with local_cluster() as (_, client):
         yield client
 
 
@@ -77,12 +77,9 @@ def test_small_shops_end_at_the_optimum_of_all_permutations(client, seed):
     assert result.makespan == best_orders(times)[0]
     # with a schedule that is known to be optimal, and that nobody gives away
     known = dpbb.solve(
-        problem,
-        **{**BELOW, "heuristics": "none"},
-        client=client,
-        engine="reference",
+        problem, **{**BELOW, "heuristics": "none"}, client=client, engine="reference",
         upper_bound=result.makespan,
-    )
+    )  # fmt: skip
     assert known.status is Status.INFEASIBLE_CUTOFF
     assert known.lower_bound == result.makespan
 
@@ -128,12 +125,9 @@ def test_a_run_goes_on_from_its_folder_and_from_between_two_trees(client, tmp_pa
     how = {**NEH, "client": client}
     whole = dpbb.solve("ta014", **how)
     part = dpbb.solve(
-        "ta014",
-        checkpoint=str(folder),
-        certificate=str(tmp_path / "c.gz"),
-        should_stop=lambda: len(list(folder.glob("checkpoint-*.dpbb"))) >= 3,
-        **how,
-    )
+        "ta014", checkpoint=str(folder), certificate=str(tmp_path / "c.gz"),
+        should_stop=lambda: len(list(folder.glob("checkpoint-*.dpbb"))) >= 3, **how,
+    )  # fmt: skip
     assert part.termination is Termination.STOPPED
     seen = part.bounds
     assert seen

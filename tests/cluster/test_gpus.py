@@ -5,7 +5,6 @@ import signal
 from contextlib import suppress
 
 import pytest
-from distributed import Client, LocalCluster
 
 import dpbb
 from dpbb.cluster.local import embedded_cluster
@@ -19,6 +18,7 @@ from tests.cluster.support import (
     SMALL,
     counts,
     exploring_seats,
+    local_cluster,
     nannies,
     spec_of,
     submit,
@@ -123,8 +123,7 @@ def test_cores_and_gpus_on_one_run(host, monkeypatch):
     monkeypatch.setattr("dpbb.coordination.balance.PLENTY", 2)  # fake GPUs hold few
     host("GPU-a", cpu="SlowCpu")
     environs = [{"DPBB_SEATS": "gpu"}, {"DPBB_SEATS": "cpu"}]
-    with nannies(environs) as cluster, Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2)
+    with nannies(environs) as client:
         with submit(client, spec_of(*HUGE, engine="auto")) as run:
             wait_until(lambda: exploring_seats(run) == 2)
             seats = {seat.engine for seat in run.snapshot().seats}
@@ -165,12 +164,7 @@ def test_gifts_change_no_count(monkeypatch):
         note(book, lease, report, checked, now)
 
     monkeypatch.setattr(Book, "note", noted)
-    with (
-        LocalCluster(
-            processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(3) as (_, client):
         client.wait_for_workers(3)
         for _ in range(5):
             spec = spec_of(*LARGE[:2], checkpoint_interval_s=0.3)

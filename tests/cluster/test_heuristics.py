@@ -11,7 +11,7 @@ from tests.cluster.support import (
     HUGE,
     LARGE,
     counts,
-    in_process_cluster,
+    local_cluster,
     slow_cpu_engine,
     spec_of,
     submit,
@@ -41,7 +41,7 @@ def from_a_poor_start(**options):
 
 def test_improvements_reach_all_seats_and_the_result_names_the_method():
     with (
-        in_process_cluster(2) as (cluster, client),
+        local_cluster(2) as (cluster, client),
         submit(client, from_a_poor_start()) as run,
     ):
         found = []
@@ -98,7 +98,7 @@ def test_a_changed_split_keeps_counts(monkeypatch):
 
     monkeypatch.setattr(CpuSession, "use_threads", use_threads)
     instance, ub, *golden = LARGE
-    with in_process_cluster(threads=2) as (cluster, client):
+    with local_cluster(threads=2) as (cluster, client):
         spec = spec_of(instance, ub, heuristic_threads=None)
         with slow_cpu_engine(monkeypatch):
             run = submit(client, spec)

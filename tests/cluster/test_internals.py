@@ -13,14 +13,14 @@ from distributed.utils import warn_on_duration
 
 from dpbb.cluster import internals
 from dpbb.cluster.local.process import ignore_dasks_warnings
-from tests.cluster.support import in_process_cluster
+from tests.cluster.support import local_cluster
 
 pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
 def both():
-    with in_process_cluster() as (cluster, client):
+    with local_cluster() as (cluster, client):
         yield cluster, client
 
 

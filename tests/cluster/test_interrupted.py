@@ -7,7 +7,7 @@ import pytest
 
 import dpbb
 from dpbb.progress import Progress
-from tests.cluster.support import in_process_cluster
+from tests.cluster.support import local_cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -58,7 +58,7 @@ def test_what_was_found_is_on_the_exception(workers, at_once):
 @pytest.mark.parametrize("times", [1, 2])
 def test_the_run_stays_known_to_the_cluster(times):
     """Also when Ctrl-C is pressed again, and nobody waits for the result."""
-    with in_process_cluster() as (_, client):
+    with local_cluster() as (_, client):
         with pytest.raises(KeyboardInterrupt) as caught:
             dpbb.solve(**HUGE, client=client, progress=Impatient(times))
         assert isinstance(caught.value, dpbb.Interrupted) == (times == 1)

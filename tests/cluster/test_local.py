@@ -6,13 +6,11 @@ import os
 import pickle
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from distributed import Client, LocalCluster
 
 import dpbb
 from dpbb.cluster.client.connect import connect
@@ -24,11 +22,13 @@ from tests.cluster.support import (
     SMALL,
     counts,
     exploring_seats,
+    local_cluster,
     spec_of,
     submit,
     wait_until,
 )
 from tests.parity.tables import rows
+from tests.processes import run
 
 pytestmark = pytest.mark.cluster
 
@@ -38,12 +38,7 @@ def test_golden_table_through_a_local_cluster():
     """Every second tree of 1,000 to 1 M nodes: the counts of one process, exactly."""
     table = [row for row in rows() if 1000 <= row[3] <= 1_000_000][::2]
     assert len(table) > 20
-    with (
-        LocalCluster(
-            n_workers=4, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(4, processes=True) as (_, client):
         for instance, ub, rule, *golden in table:
             with submit(client, spec_of(instance, ub, rule=rule)) as run:
                 outcome = run.result()
@@ -177,13 +172,5 @@ def test_a_script_needs_no_main_guard(tmp_path):
         "    client.wait_for_workers(2)\n"
         "    print('workers', len(client.scheduler_info()['workers']))\n"
     )
-    done = subprocess.run(  # noqa: S603 - our own script
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout == "workers 2\n", done.stderr
-    assert done.stderr == ""
-    assert done.returncode == 0
+    done = run(sys.executable, "-W", "error", script)
+    assert (done.stdout, done.stderr) == ("workers 2\n", "")

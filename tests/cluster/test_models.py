@@ -10,12 +10,9 @@ from tests.models import LinearOrdering
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 OPTIONS = {
-    "workers": 1,
-    "threads": 1,
-    "engine": "cpu",
-    "heuristics": "none",
+    "workers": 1, "threads": 1, "engine": "cpu", "heuristics": "none",
     "verbosity": "quiet",
-}
+}  # fmt: skip
 
 
 def test_a_shop_without_buffers_goes_on_from_its_checkpoint(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import OptionError
-from tests.cluster.support import in_process_cluster, permutations_of, wait_until
+from tests.cluster.support import local_cluster, permutations_of, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -20,7 +20,7 @@ QUIET = {"engine": "cpu", "verbosity": "quiet"}
 
 @pytest.fixture(scope="module")
 def client():
-    with in_process_cluster() as (_, client):
+    with local_cluster() as (_, client):
         yield client
 
 
@@ -42,15 +42,10 @@ def expected(client):
 def begun(client, path, folder=None, at_least=20):
     """Return a slow run that has written some optima."""
     run = dpbb.submit(
-        SHOP,
-        client=client,
-        engine="reference",
-        all_optima=True,
-        optima_file=str(path),
-        checkpoint=folder and str(folder),
-        checkpoint_interval_s=0.05,
+        SHOP, client=client, engine="reference", all_optima=True, optima_file=str(path),
+        checkpoint=folder and str(folder), checkpoint_interval_s=0.05,
         tuning={"slice_s": 0.01},
-    )
+    )  # fmt: skip
     wait_until(lambda: path.exists() and path.read_text().count("\n") >= at_least)
     return run
 

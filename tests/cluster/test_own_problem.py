@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import subprocess
 import sys
 from itertools import permutations
 from pathlib import Path
@@ -24,6 +23,7 @@ from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
 from dpbb.solving.start import make_plan
 from tests.oracle import makespan
+from tests.processes import run
 from tests.unit.coordination.world import World
 
 pytestmark = pytest.mark.cluster
@@ -72,28 +72,16 @@ def problem(tmp_path, monkeypatch):
 
 def run_dpbb(*arguments):
     """Return what a command prints that ends well."""
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "dpbb", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+    return run(sys.executable, "-m", "dpbb", *arguments).stdout
 
 
 def test_commands_know_it(problem, tmp_path):
     """A run goes on, a certificate holds, an estimate is made: in other processes."""
     folder, proof = tmp_path / "run", tmp_path / "proof.json.gz"
     part = dpbb.solve(
-        problem,
-        node_limit=200,
-        checkpoint=str(folder),
-        certificate=str(proof),
-        progress="none",
-        **OPTIONS,
-    )
+        problem, node_limit=200, checkpoint=str(folder), certificate=str(proof),
+        progress="none", **OPTIONS,
+    )  # fmt: skip
     assert part.termination is Termination.NODE_LIMIT
     assert part.decomposed < NODES[0]
     saved = load_checkpoint(str(folder))
@@ -164,14 +152,7 @@ def test_a_subclass_of_a_script_travels_with_what_it_overrides(tmp_path):
     assert best > best_waiting(0, 2)  # it matters
     script = tmp_path / "waiting.py"
     script.write_text(SUBCLASS)
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, str(script), json.dumps(TIMES)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
+    ran = run(sys.executable, script, json.dumps(TIMES))
     found, order, engine = json.loads(ran.stdout)
     assert (found, engine) == (best, "reference")
     assert order.index(2) < order.index(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -11,7 +10,7 @@ from distributed import Client
 
 import dpbb
 from tests.cluster.support import LARGE, books_hold, explored, wait_until
-from tests.processes import dask_processes
+from tests.processes import dask_processes, run
 
 pytestmark = [
     pytest.mark.cluster,
@@ -38,17 +37,12 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
         address = processes.address
         with Client(address, timeout=30) as client:
             client.wait_for_workers(1, timeout=60)
-            run = dpbb.submit(
-                instance,
-                client=client,
-                cutoff=ub,
-                heuristics="none",
-                checkpoint=str(folder),
-                certificate=str(tmp_path / "proof.json.gz"),
-                checkpoint_interval_s=0.2,
-                report_interval_s=0.1,
-            )
-            name = run.run_id
+            known = dpbb.submit(
+                instance, client=client, cutoff=ub, heuristics="none",
+                checkpoint=str(folder), certificate=str(tmp_path / "proof.json.gz"),
+                checkpoint_interval_s=0.2, report_interval_s=0.1,
+            )  # fmt: skip
+            name = known.run_id
             wait_until(lambda: explored(folder), 60)
             getattr(processes.scheduler, how)()
             processes.scheduler.wait(60)
@@ -61,17 +55,10 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
             assert snapshot.run_id.startswith(f"{name}~")
             assert 0 < snapshot.decomposed < golden[0]
         processes.add_worker()
-        attach = ("-m", "dpbb", "attach", name, "--json", "-q", "--scheduler", address)
+        attach = (sys.executable, "-m", "dpbb", "attach", name, "--scheduler", address)
         # what a checkpoint says is written nowhere unless it is said again
-        attach += ("--certificate", str(tmp_path / "proof.json.gz"))
-        answer = subprocess.run(  # noqa: S603
-            [sys.executable, *attach],
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-        result = json.loads(answer.stdout)
+        attach += ("--json", "-q", "--certificate", tmp_path / "proof.json.gz")
+        result = json.loads(run(*attach, timeout=90).stdout)
         assert [result["decomposed"], result["leaves"]] == golden
         assert result["termination"] == "exhausted"
         assert books_hold(tmp_path / "proof.json.gz")

@@ -4,7 +4,7 @@ import datetime
 
 import dask
 import pytest
-from distributed import Client, LocalCluster, Scheduler, Worker
+from distributed import Client, Scheduler, Worker
 from distributed.security import Security
 from distributed.utils_test import gen_test
 
@@ -12,7 +12,7 @@ import dpbb
 from dpbb.cluster.client.connect import connect
 from dpbb.cluster.local import embedded_cluster
 from dpbb.errors import ClusterError, SchedulerLostError
-from tests.cluster.support import SMALL, counts, spec_of, submit
+from tests.cluster.support import SMALL, counts, local_cluster, spec_of, submit
 
 pytestmark = pytest.mark.cluster
 
@@ -20,17 +20,8 @@ pytestmark = pytest.mark.cluster
 def test_temporary_security_end_to_end():
     """A cluster of processes with certificates of its own."""
     instance, ub, *golden = SMALL
-    security = Security.temporary()
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            security=security,
-            protocol="tls://",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, security=security, set_as_default=False) as client,
-    ):
+    how = {"security": Security.temporary(), "protocol": "tls://"}
+    with local_cluster(processes=True, **how) as (_, client):
         assert client.scheduler.address.startswith("tls://")
         result = dpbb.solve(
             instance, client=client, cutoff=ub, engine="reference", verbosity="quiet"
@@ -83,17 +74,15 @@ def certificates(tmp_path):
     return files
 
 
+LOCAL = {"protocol": "tls://", "host": "127.0.0.1", "port": 0}
+LOCAL |= {"dashboard_address": "127.0.0.1:0"}
+
+
 @gen_test(timeout=100)
 async def _runs_with(scheduler_security, others):
     instance, ub, *golden = SMALL
     async with (
-        Scheduler(
-            protocol="tls://",
-            host="127.0.0.1",
-            port=0,
-            security=scheduler_security,
-            dashboard_address="127.0.0.1:0",
-        ) as scheduler,
+        Scheduler(security=scheduler_security, **LOCAL) as scheduler,
         Worker(scheduler.address, nthreads=1, security=others),
         Client(scheduler.address, security=others, asynchronous=True) as client,
     ):
@@ -103,23 +92,19 @@ async def _runs_with(scheduler_security, others):
         await run.close()
 
 
+PARTS = "cert", "key"
+
+
 def test_scheduler_that_has_only_its_own_certificate(certificates):
     """Our client of the scheduler's own address shows the scheduler's certificate."""
-    security = Security(
-        require_encryption=True,
-        tls_ca_file=certificates["ca"],
-        tls_scheduler_cert=certificates["scheduler_cert"],
-        tls_scheduler_key=certificates["scheduler_key"],
-    )
+    ca = {"require_encryption": True, "tls_ca_file": certificates["ca"]}
+    own = {f"tls_scheduler_{part}": certificates[f"scheduler_{part}"] for part in PARTS}
+    security = Security(**ca, **own)
     assert security.tls_client_cert is None
-    others = Security(
-        require_encryption=True,
-        tls_ca_file=certificates["ca"],
-        tls_client_cert=certificates["other_cert"],
-        tls_client_key=certificates["other_key"],
-        tls_worker_cert=certificates["other_cert"],
-        tls_worker_key=certificates["other_key"],
-    )
+    others = Security(**ca, **{
+        f"tls_{who}_{part}": certificates[f"other_{part}"]
+        for who in ("client", "worker") for part in PARTS
+    })  # fmt: skip
     _runs_with(security, others)
 
 
@@ -159,13 +144,9 @@ def test_certificates_that_are_missing_are_told(certificates, address, settings,
 
 
 def test_certificate_of_another_cluster_is_told(certificates):
+    how = {"security": Security.temporary(), "protocol": "tls://"}
     with (
-        LocalCluster(
-            n_workers=0,
-            security=Security.temporary(),
-            protocol="tls://",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
+        local_cluster(0, **how) as (cluster, _),
         dask.config.set(
             {CA: certificates["ca"]}
             | {CERT: certificates["other_cert"], KEY: certificates["other_key"]}

@@ -6,7 +6,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from distributed import Client, Event, Future, LocalCluster
+from distributed import Event, Future
 
 import dpbb
 from dpbb.cluster.client import verification
@@ -14,6 +14,7 @@ from dpbb.cluster.client.verification import explore_on
 from dpbb.errors import ClusterError
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
+from tests.cluster.support import local_cluster
 from tests.unit.proof.conftest import SHOP
 
 pytestmark = pytest.mark.cluster
@@ -21,17 +22,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=2,
-            processes=False,
-            dashboard_address=None,
-            host="127.0.0.1",
-            protocol="tcp://",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(threads=2, host="127.0.0.1", protocol="tcp://") as (_, client):
         yield client
 
 
@@ -40,13 +31,9 @@ def content(client, tmp_path_factory):
     """Of a run whose bound fell."""
     path = tmp_path_factory.mktemp("run") / "certificate.json.gz"
     dpbb.solve(
-        SHOP,
-        client=client,
-        engine="reference",
-        heuristics="neh",
-        certificate=str(path),
-        verbosity="quiet",
-    )
+        SHOP, client=client, engine="reference", heuristics="neh",
+        certificate=str(path), verbosity="quiet",
+    )  # fmt: skip
     return Certificate.read(path).content
 
 

@@ -6,10 +6,10 @@ import io
 import json
 
 import pytest
-from distributed import LocalCluster
 
 import dpbb as package
 from dpbb.progress import JsonLines, ProgressPrinter
+from tests.cluster.support import local_cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -29,9 +29,7 @@ class Stop:
 @pytest.fixture(scope="module")
 def empty():
     """A scheduler, and nobody who explores."""
-    with LocalCluster(
-        n_workers=0, processes=False, dashboard_address="127.0.0.1:0"
-    ) as cluster:
+    with local_cluster(0) as (cluster, _):
         yield cluster.scheduler_address
 
 
@@ -40,12 +38,9 @@ def test_a_cluster_without_workers(empty, shows):
     stream = io.StringIO()
     text = "no workers connected"
     result = package.solve(
-        "ta003",
-        scheduler=empty,
-        progress=shows(stream),
-        should_stop=Stop(stream, text),
-        **HOW,
-    )
+        "ta003", scheduler=empty, progress=shows(stream),
+        should_stop=Stop(stream, text), **HOW,
+    )  # fmt: skip
     assert result.status == "unknown"
     if shows is ProgressPrinter:
         assert f"s waiting: {text}\n" in stream.getvalue()

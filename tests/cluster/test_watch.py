@@ -5,7 +5,7 @@ import io
 import pytest
 
 from dpbb.progress import Progress, ProgressPrinter
-from tests.cluster.support import HUGE, MIDDLE, in_process_cluster, spec_of, submit
+from tests.cluster.support import HUGE, MIDDLE, local_cluster, spec_of, submit
 
 pytestmark = pytest.mark.cluster
 
@@ -31,7 +31,7 @@ class Seen(Progress):
 
 @pytest.fixture(scope="module")
 def client():
-    with in_process_cluster() as (_, client):
+    with local_cluster() as (_, client):
         yield client
 
 

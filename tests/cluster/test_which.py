@@ -13,7 +13,7 @@ from dpbb.cluster.client.connect import VARIABLES, placed, which_cluster
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 from dpbb.progress import Progress
-from tests.cluster.support import in_process_cluster
+from tests.cluster.support import local_cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -62,7 +62,7 @@ def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeyp
         assert which_cluster().address == second
     assert which_cluster().address is None
     monkeypatch.setenv("DPBB_SCHEDULER", first)
-    with in_process_cluster() as (cluster, client):
+    with local_cluster() as (cluster, client):
         assert which_cluster().address == first  # it is not Dask's current one
         assert placed(client, SolveOptions())[0] is client
         with client.as_current():
@@ -100,7 +100,7 @@ def test_a_file_of_dask_names_it(tmp_path):
 
 
 def test_solve_uses_the_current_client_and_says_so():
-    with in_process_cluster() as (cluster, client), client.as_current():
+    with local_cluster() as (cluster, client), client.as_current():
         (line,) = solved()
         assert cluster.scheduler_address in line
         assert "dpbb" in cluster.scheduler.extensions
@@ -142,15 +142,9 @@ def with_its_client():
 @pytest.mark.parametrize("processes", [False, True])
 def test_within_a_task_no_cluster_is_started(processes, monkeypatch):
     monkeypatch.setenv(VARIABLES[0], "tcp://127.0.0.1:1")  # as deployments do
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=processes,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": processes}
+    options["dashboard_address"] = "127.0.0.1:0"
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
         (line,) = client.submit(in_a_task, pure=False).result(100)
         assert "this process" in line
         for task in with_the_workers_client, with_its_client:

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.cluster.support import wait_until
+from tests.processes import run
 
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 PACKAGES = ("slurm-wlm", "munge")
@@ -177,16 +178,7 @@ class Slurm:
 
     def call(self, *command):
         """Call one of its commands; returns what it prints."""
-        done = subprocess.run(  # noqa: S603
-            [str(part) for part in command],
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        return run(*command, env=self.environ, timeout=60).stdout.strip()
 
     def job(self, number):
         """Return what ``scontrol show job`` says, by name."""

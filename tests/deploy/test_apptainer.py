@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "deploy" / "apptainer" / "dpbb.def"
@@ -56,24 +57,16 @@ def test_steps_make_an_image_that_solves(tmp_path):
         filled = SECTIONS[name].replace(IMAGE_FOLDER, str(image))
         return re.sub(r"\{\{ (\w+) \}\}", lambda found: values[found[1]], filled)
 
-    def run(*names, arguments=()):
-        command = ["sh", "-c", "".join(map(text, names)), "image", *arguments]
+    def say(*names, arguments=()):
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         kept = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("PYTHON", "NUMBA", "DASK", "VIRTUAL_ENV"))
         }
-        done = subprocess.run(  # noqa: S603
-            command,
-            env={**kept, "PATH": path, "HOME": str(home), "PIP_NO_COMPILE": "1"},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr + done.stdout
-        return done.stdout
+        kept |= {"PATH": path, "HOME": str(home), "PIP_NO_COMPILE": "1"}
+        command = ("sh", "-c", "".join(map(text, names)), "image", *arguments)
+        return run(*command, env=kept, cwd=tmp_path, timeout=None).stdout
 
     for line in text("files").splitlines():
         if line.strip():
@@ -83,9 +76,9 @@ def test_steps_make_an_image_that_solves(tmp_path):
                 shutil.copytree(ROOT / source, target)
             else:
                 shutil.copy(ROOT / source, target)
-    run("post")
-    assert "makespan     1278" in run("environment", "test")
+    say("post")
+    assert "makespan     1278" in say("environment", "test")
     where = ("python", "-c", "import dpbb; print(dpbb.__file__)")
-    assert str(image) in run("environment", "runscript", arguments=where)
-    told = run("environment", "runscript", arguments=("dpbb", "--version"))
+    assert str(image) in say("environment", "runscript", arguments=where)
+    told = say("environment", "runscript", arguments=("dpbb", "--version"))
     assert told.strip()

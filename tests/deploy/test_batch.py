@@ -1,12 +1,11 @@
 """``dpbb slurm``: what it submits, and that it solves; by stubs of SLURM's commands."""
 
-import subprocess
-
 import pytest
 
 from dpbb.cli import main
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from tests.deploy.support import tutorial
+from tests.processes import run
 
 SRUN = 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"'
 BATCH = "setsid bash job.sbatch >> dpbb-7.log 2>&1 < /dev/null & echo $! > job.pid"
@@ -45,16 +44,7 @@ def test_the_job_solves_on_its_own_cluster(tools, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "1")
     job = tmp_path / "job.sbatch"
     assert main(["slurm", "--write", str(job), "run", *TREE, "--progress=plain"]) == 0
-    done = subprocess.run(  # noqa: S603
-        ["bash", job],  # noqa: S607
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "no schedule is below 1,278" in done.stdout
+    assert "no schedule is below 1,278" in run("bash", job, cwd=tmp_path).stdout
     assert load_checkpoint(str(tmp_path / "run")).finished
     assert not list(tmp_path.glob("dpbb-7-*"))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import dask.config
 import pytest
 import yaml
-from distributed import Client, LocalCluster
 
 import dpbb
+from tests.cluster.support import local_cluster
 
 FILE = Path(__file__).parents[2] / "dpbb" / "cluster" / "dask.yaml"
 
@@ -38,14 +38,7 @@ def test_cluster_with_the_settings_solves():
     """They reach scheduler and worker, and nothing of them is in our way."""
     with (
         dask.config.set(SETTINGS),
-        LocalCluster(
-            processes=False,
-            protocol="tcp://",
-            n_workers=1,
-            threads_per_worker=1,
-            dashboard_address=":0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
+        local_cluster(protocol="tcp://") as (cluster, client),
     ):
         scheduler, worker = cluster.scheduler, cluster.workers[0]
         assert scheduler.allowed_failures == 1000

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.support import wait_until
 from tests.deploy.support import ENDLESS, assert_saved, ends
-from tests.processes import free_port
+from tests.processes import free_port, run
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted(DEPLOY.rglob("*.sh"))
@@ -23,29 +23,12 @@ SHELL = sorted(DEPLOY.rglob("*.sh"))
 @pytest.mark.parametrize("script", SHELL, ids=lambda script: script.name)
 def test_script_is_sound(script):
     """It parses, can be run, and shellcheck has nothing to say."""
-    subprocess.run(["bash", "-n", script], check=True)  # noqa: S603, S607
+    run("bash", "-n", script)
     assert os.access(script, os.X_OK)
     checker = shutil.which("shellcheck")
     if checker is None:
         pytest.skip("no shellcheck here: the package of this name of the distribution")
-    done = subprocess.run(  # noqa: S603
-        [checker, "-x", script], capture_output=True, text=True, check=False
-    )
-    assert done.stdout == ""
-
-
-def run(*command, check=0, **options):
-    """Run a command; returns what it did."""
-    done = subprocess.run(  # noqa: S603
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-        **options,
-    )
-    assert done.returncode == check, done.stderr + done.stdout
-    return done
+    run(checker, "-x", script)
 
 
 # -- local ----------------------------------------------------------------------------

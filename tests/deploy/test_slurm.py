@@ -18,6 +18,7 @@ import pytest
 from tests.cluster.support import explored, wait_until
 from tests.deploy.slurm import own_slurm
 from tests.deploy.support import ENDLESS, assert_saved, ends, tutorial
+from tests.processes import run
 
 ROOT = Path(__file__).parents[2]
 TREE = ("ta052", "--cutoff", "3663", "--checkpoint-interval", "2", "--progress=plain")
@@ -28,11 +29,9 @@ ROW = re.compile(r"[1-9][\d.]* [kM]/s +\d")  # the tree is being explored
 SLOW = 300.0  # s: a machine that others share
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.cluster,
-    pytest.mark.timeout(900),
+    pytest.mark.slow, pytest.mark.cluster, pytest.mark.timeout(900),
     pytest.mark.skipif(sys.platform != "linux", reason="SLURM is for Linux"),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -242,16 +241,8 @@ def test_dead_controller_is_told(slurm, tmp_path):
         "ClusterName=dead\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\n"
         "MessageTimeout=2\nAuthType=auth/none\nNodeName=n1\nPartitionName=p Nodes=n1\n"
     )
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, EXAMPLE],
-        cwd=tmp_path,
-        env={**slurm.environ, "SLURM_CONF": str(conf)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert ran.returncode == 1
+    environ = {**slurm.environ, "SLURM_CONF": str(conf)}
+    ran = run(sys.executable, EXAMPLE, code=1, cwd=tmp_path, env=environ)
     assert "expected SLURM's controller to answer" in ran.stderr
 
 

@@ -43,12 +43,7 @@ def gpu(emulated, request):
     if request.param == "explode":
         tuning = replace(tuning, explorers=None)
     spec = Spec(
-        engine="gpu",
-        threads=1,
-        golden_limit=10_000,
-        quick_limit=10_000,
-        churned=(),
-        slice_s=0.02,
-        tuning=tuning,
-    )
+        engine="gpu", threads=1, golden_limit=10_000, quick_limit=10_000, churned=(),
+        slice_s=0.02, tuning=tuning,
+    )  # fmt: skip
     return Subject(spec, engine, engine.devices()[0])

@@ -203,11 +203,9 @@ class Function:
         ]
         together = max(N_MULTIPROCESSORS, 8 // (block[0] // 32))
         sizes = (
-            ctypes.c_uint(grid[0]),
-            ctypes.c_uint(block[0]),
-            ctypes.c_size_t(shared_mem),
-            ctypes.c_uint(together),
-        )
+            ctypes.c_uint(grid[0]), ctypes.c_uint(block[0]),
+            ctypes.c_size_t(shared_mem), ctypes.c_uint(together),
+        )  # fmt: skip
 
         def run(_kept):
             pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
@@ -223,12 +221,9 @@ def launch_cooperative(handle, *given):
     assert shared <= SHARED_BYTES
     queue.wait()
     Function.every[handle]._run(
-        ctypes.c_uint(grid),
-        ctypes.c_uint(block),
-        ctypes.c_size_t(shared),
-        ctypes.c_uint(grid),
-        ctypes.c_void_p(addresses),
-    )
+        ctypes.c_uint(grid), ctypes.c_uint(block), ctypes.c_size_t(shared),
+        ctypes.c_uint(grid), ctypes.c_void_p(addresses),
+    )  # fmt: skip
 
 
 class Modules:
@@ -328,29 +323,17 @@ def modules(folder):
     memory = found["cupy.cuda.memory"]
     memory.OutOfMemoryError = OutOfMemoryError
     vars(found["cupy.cuda"]).update(
-        Device=Context,
-        Stream=Context,
-        Event=Event,
+        Device=Context, Stream=Context, Event=Event,
         alloc_pinned_memory=alloc_pinned_memory,
-        compiler=SimpleNamespace(CompileException=CudaError),
-        driver=driver,
-        get_elapsed_time=lambda began, ended: 1.0,
-        get_current_stream=Context,
-        memory=memory,
-        runtime=runtime,
-    )
+        compiler=SimpleNamespace(CompileException=CudaError), driver=driver,
+        get_elapsed_time=lambda began, ended: 1.0, get_current_stream=Context,
+        memory=memory, runtime=runtime,
+    )  # fmt: skip
     vars(found["cupy"]).update(
-        RawModule=Modules(folder).raw_module,
-        asarray=asarray,
-        cuda=found["cupy.cuda"],
-        cumsum=on_host(np.cumsum),
-        empty=empty,
-        get_default_memory_pool=lambda: pool,
-        lexsort=on_host(np.lexsort),
-        ndarray=DeviceArray,
-        uint64=np.uint64,
-        zeros=zeros,
-    )
+        RawModule=Modules(folder).raw_module, asarray=asarray, cuda=found["cupy.cuda"],
+        cumsum=on_host(np.cumsum), empty=empty, get_default_memory_pool=lambda: pool,
+        lexsort=on_host(np.lexsort), ndarray=DeviceArray, uint64=np.uint64, zeros=zeros,
+    )  # fmt: skip
     nvrtc = SimpleNamespace(getVersion=lambda: (13, 0))
     found["cupy_backends.cuda.libs"].nvrtc = nvrtc
     return found

@@ -195,21 +195,6 @@ def explore_all(session, ub):
             return
 
 
-def test_parts_add_up_to_the_whole(gpu):
-    name, ub, expected = TA016
-    problem = problem_of(name)
-    rng = random.Random(16)
-    cuts = sorted(rng.randrange(n_leaves(20)) for _ in range(4))
-    sums = [0, 0]
-    for begin, end in pairwise([0, *cuts, n_leaves(20)]):
-        unit = unit_between(20, begin, end)
-        part = gpu.explore(problem, TreeOptions(), ub, unit)
-        assert part.counters.closed_leaves == end - begin
-        sums[0] += part.counters.decomposed
-        sums[1] += part.counters.leaves
-    assert tuple(sums) == expected
-
-
 @pytest.mark.parametrize("case", [TA016, TA049_MINBRANCH], ids=lambda case: case[0])
 def test_stops_donations_and_reloads_lose_nothing(gpu, case):
     name, ub, expected = case
@@ -239,22 +224,6 @@ def test_interrupted_slices_lose_nothing(gpu):
             over.set()
             thread.join()
     assert counted(total) == expected
-
-
-@pytest.fixture
-def orders(monkeypatch):
-    """Orders that reach a launch under way."""
-    import cupy
-
-    sent = []
-    copy = cupy.cuda.runtime.memcpyAsync
-
-    def count(*arguments):
-        sent.append(arguments)
-        copy(*arguments)
-
-    monkeypatch.setattr(cupy.cuda.runtime, "memcpyAsync", count)
-    return sent
 
 
 @pytest.mark.parametrize("error", [OutOfMemoryError, InvariantError])

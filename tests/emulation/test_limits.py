@@ -68,11 +68,9 @@ def test_a_block_that_needs_more_shared_memory_than_there_is(balance):
     expected = r"block_size: expected less than 512 threads for 800 jobs, .* has 99$"
     with pytest.raises(OptionError, match=expected):
         engine.open(
-            problem,
-            TreeOptions(),
-            engine.devices()[0],
+            problem, TreeOptions(), engine.devices()[0],
             tuning=Tuning(block_size=512, balance=balance),
-        )
+        )  # fmt: skip
 
 
 # -- device memory that others take while a session allocates its own ------------------

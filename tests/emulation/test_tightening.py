@@ -70,12 +70,9 @@ def test_given_jobs_are_before_and_after_the_pairs(gpu):
         rows = random_shop(rng, 6 + n_front + n_back, 4, 40).times
         between, back = rows[n_front : n_front + 6], rows[n_front + 6 :]
         shop = TightFlowShop(
-            between,
-            depths=(1, 2, 3, 4),
-            pairs=((0, 3), (1, 2)),
-            front=rows[:n_front],
+            between, depths=(1, 2, 3, 4), pairs=((0, 3), (1, 2)), front=rows[:n_front],
             back=back,
-        )
+        )  # fmt: skip
         best, _ = shop.best_orders()
         tree = TreeOptions(bound=shop.bound)
         expected = naive_tree(shop, tree, best)

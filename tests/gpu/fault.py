@@ -52,11 +52,9 @@ def main(balance):
         session.load(unit)  # explorers read pages when they take roots from them
     seen["fault"] = failure(session.advance, UB, 0.1)
     calls = {
-        "advance": (session.advance, UB, 0.1),
-        "load": (session.load, unit),
-        "donate": (session.donate, 10),
-        "remaining": (session.remaining,),
-    }
+        "advance": (session.advance, UB, 0.1), "load": (session.load, unit),
+        "donate": (session.donate, 10), "remaining": (session.remaining,),
+    }  # fmt: skip
     seen["after"] = {name: failure(*call) for name, call in calls.items()}
     print(json.dumps(seen), flush=True)  # noqa: T201
 

@@ -16,11 +16,9 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpu")]
 
 # instance, number of jobs in the window, its first position, bound
 WINDOWS = (
-    ("ta021", 13, 3, "lb1"),
-    ("ta041", 14, 20, "lb1"),
-    ("ta041", 14, 20, "lb2"),
+    ("ta021", 13, 3, "lb1"), ("ta041", 14, 20, "lb1"), ("ta041", 14, 20, "lb2"),
     ("ta101", 12, 150, "lb1"),
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=WINDOWS, ids=str)

@@ -1,10 +1,10 @@
 """Golden trees on a GPU worker of a Dask cluster, to the last node."""
 
 import pytest
-from distributed import Client, LocalCluster
 
 import dpbb
 from dpbb.result import Status
+from tests.cluster.support import local_cluster
 
 pytestmark = [pytest.mark.gpu, pytest.mark.cluster]
 
@@ -17,12 +17,7 @@ TREES = [
 
 @pytest.fixture(scope="module")
 def client(gpu):
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(processes=True) as (_, client):
         yield client
 
 

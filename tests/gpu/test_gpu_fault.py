@@ -1,13 +1,13 @@
 """A real fault of a kernel: the error that comes, and that nothing goes on after it."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from dpbb.options import Balance
+from tests.processes import run
 
 pytestmark = pytest.mark.gpu
 
@@ -17,15 +17,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("balance", list(Balance))
 def test_a_fault_of_the_kernel_ends_the_session(gpu, balance):
     """In a process of its own, whose CUDA context it costs."""
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "tests.gpu.fault", str(balance)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run(sys.executable, "-m", "tests.gpu.fault", balance, cwd=ROOT)
     seen = json.loads(done.stdout.splitlines()[-1])
     assert seen["before"] > 1
     kind, text = seen["fault"]

@@ -8,9 +8,7 @@ import pytest
 
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import memory as memory_module
-from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.problem import FlowShopProblem
@@ -52,27 +50,6 @@ def test_fewer_explorers_when_pages_are_used_up_and_no_count_lost(
     session.close()
     assert "going on with" in caplog.text
     assert (counters.decomposed, counters.leaves) == expected
-
-
-def test_a_failed_launch_ends_the_session(gpu, monkeypatch):
-    import cupy
-
-    name, ub, _ = TA030
-    session = open_session(gpu, name, ub)
-
-    launch = Kernels.launch
-
-    def fail(kernels, name, *arguments, **options):
-        if name == "settle":
-            raise cupy.cuda.runtime.CUDARuntimeError(700)  # an illegal memory access
-        launch(kernels, name, *arguments, **options)
-
-    monkeypatch.setattr(Kernels, "launch", fail)
-    with pytest.raises(DeviceError, match="void"):
-        session.advance(ub, 0.1)
-    with pytest.raises(ValueError, match="closed"):
-        session.advance(ub, 0.1)
-    session.close()
 
 
 @pytest.mark.parametrize("balance", ["explode", "steal"])

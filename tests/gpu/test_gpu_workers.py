@@ -57,19 +57,20 @@ LARGE_20X20 = (13, 2320, 9_577_257_228)
 """Time seed of Taillard's generator, upper bound, decomposed nodes and leaves."""
 
 
+def beside(gpu):
+    """Environments of a worker on a GPU, and of one on cores."""
+    place = {"DPBB_SEATS": "gpu", "CUDA_VISIBLE_DEVICES": gpu.device.uuid}
+    return place, {"DPBB_SEATS": "cpu"}
+
+
 def test_cores_and_a_gpu_share_a_run(gpu):
     """Exact counts; both explore."""
-    environs = [
-        {"DPBB_SEATS": "gpu", "CUDA_VISIBLE_DEVICES": gpu.device.uuid},
-        {"DPBB_SEATS": "cpu"},
-    ]
     name, ub, *golden = SMALL_20X20
     seed, large_ub, nodes = LARGE_20X20
     problem = FlowShopProblem(FlowShopInstance("seed 13", generate(seed, 20, 20)))
     large = spec_of(name, large_ub, engine="auto", certificate=True)
     large = replace(large, problem=problem)
-    with nannies(environs) as cluster, Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2)
+    with nannies(beside(gpu)) as client:
         for engine in ("cpu", "gpu"):  # compiled, so that both begin at once
             with submit(client, spec_of(name, ub, engine=engine)) as run:
                 assert counts(run.result()) == tuple(golden)
@@ -81,13 +82,8 @@ def test_cores_and_a_gpu_share_a_run(gpu):
 
 def test_pools_on_a_gpu_and_on_cores_share_a_run(gpu):
     """Exact counts; both seats explore."""
-    environs = [
-        {"DPBB_SEATS": "gpu", "CUDA_VISIBLE_DEVICES": gpu.device.uuid},
-        {"DPBB_SEATS": "cpu"},
-    ]
     name, ub, *golden = LARGE
-    with nannies(environs) as cluster, Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2)
+    with nannies(beside(gpu)) as client:
         with submit(client, spec_of(*HUGE, engine="pool")) as run:  # both compile
             wait_until(lambda: exploring_seats(run) == 2, timeout=200)
         spec = spec_of(name, ub, engine="pool", certificate=True)

@@ -12,14 +12,11 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
 SHOPS = {
-    "small": SMALL,
-    "odd": odd_shop(1),
+    "small": SMALL, "odd": odd_shop(1),
     "more machines than lanes": odd_shop(2, n_machines=40),
-    "large times": odd_shop(3, longest_time=20_000_000),
-    "ta01": load("ta01"),
-    "ta21": load("ta21"),
-    "ta71": load("ta71"),
-}
+    "large times": odd_shop(3, longest_time=20_000_000), "ta01": load("ta01"),
+    "ta21": load("ta21"), "ta71": load("ta71"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("criterion", Criterion)

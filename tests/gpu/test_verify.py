@@ -17,15 +17,9 @@ def content(tmp_path_factory):
     """Of a run of several units; 55 million nodes at one bound."""
     path = tmp_path_factory.mktemp("run") / "certificate.json.gz"
     dpbb.solve(
-        "ta022",
-        cutoff=2099,
-        heuristics="none",
-        engine="cpu",
-        workers=2,
-        report_interval_s=0.05,
-        certificate=str(path),
-        verbosity="quiet",
-    )
+        "ta022", cutoff=2099, heuristics="none", engine="cpu", workers=2,
+        report_interval_s=0.05, certificate=str(path), verbosity="quiet",
+    )  # fmt: skip
     return Certificate.read(path).content
 
 

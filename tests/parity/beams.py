@@ -34,8 +34,6 @@ def same_runs(gpu_levels, instance, widths, ends=((), ())):
 
 SMALL = shop(9, 4)
 SHAPES = {
-    "small": SMALL,
-    "one machine": shop(5, 1),
-    "two words of jobs": shop(34, 5, longest=9),
-    "wide": shop(12, 4, longest=30_000),
-}
+    "small": SMALL, "one machine": shop(5, 1),
+    "two words of jobs": shop(34, 5, longest=9), "wide": shop(12, 4, longest=30_000),
+}  # fmt: skip

@@ -70,44 +70,26 @@ CPU_TREES = (("ta030", 2178), ("ta042", 2867), ("ta050", 3065), ("ta081", 6090))
 
 SPECS = {
     "reference": Spec(
-        engine="reference",
-        threads=1,
-        golden_limit=100_000,
-        quick_limit=5_000,
-        churned=(("ta016", 1397), ("ta049", 2897), ("ta073", 5676)),
-        slice_s=0.005,
+        engine="reference", threads=1, golden_limit=100_000, quick_limit=5_000,
+        churned=(("ta016", 1397), ("ta049", 2897), ("ta073", 5676)), slice_s=0.005,
     ),
     "cpu-1": Spec("cpu", 1, 20_000_000, 5_000_000, CPU_TREES, 0.003),
     "cpu-4": Spec("cpu", 4, 20_000_000, 2_000_000, CPU_TREES, 0.003),
     "pool": Spec(
-        engine="pool",
-        threads=2,
-        golden_limit=20_000,
-        quick_limit=2_000,
-        churned=(("ta016", 1397),),
-        slice_s=0.003,
-        tuning=Tuning(pool_size=256),
+        engine="pool", threads=2, golden_limit=20_000, quick_limit=2_000,
+        churned=(("ta016", 1397),), slice_s=0.003, tuning=Tuning(pool_size=256),
     ),
     "gpu": Spec(
-        engine="gpu",
-        threads=1,
-        golden_limit=10**12,
-        quick_limit=10**12,
+        engine="gpu", threads=1, golden_limit=10**12, quick_limit=10**12,
         churned=(("ta021", 2297), ("ta056", 3655), ("ta081", 6100), ("ta101", 11152)),
-        slice_s=0.003,
-        shapes=SHAPES,
+        slice_s=0.003, shapes=SHAPES,
     ),
     "gpu-steal": Spec(
-        engine="gpu",
-        threads=1,
-        golden_limit=10**9,
-        quick_limit=10**9,
+        engine="gpu", threads=1, golden_limit=10**9, quick_limit=10**9,
         churned=(("ta030", 2178), ("ta056", 3655), ("ta081", 6100), ("ta101", 11152)),
-        slice_s=0.003,
-        shapes=SHAPES,
-        tuning=Tuning(balance="steal", explorers=2048),
+        slice_s=0.003, shapes=SHAPES, tuning=Tuning(balance="steal", explorers=2048),
     ),
-}
+}  # fmt: skip
 
 
 def obstacle(name):

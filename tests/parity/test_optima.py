@@ -103,14 +103,11 @@ def test_all_optima_are_found_each_once(engine, data):
 @pytest.mark.parametrize(
     "times",
     [
-        ((5, 0, 3),),
-        ((0, 0, 0),),
-        ((3, 8), (6, 1)),
-        ((6, 1), (3, 8)),
+        ((5, 0, 3),), ((0, 0, 0),), ((3, 8), (6, 1)), ((6, 1), (3, 8)),
         ((4,), (2,), (9,)),
     ],
     ids=["one job", "one job of no time", "two jobs", "two, reversed", "one machine"],
-)
+)  # fmt: skip
 def test_the_smallest_instances(engine, rule, times):
     """n = 1 is a root that is a leaf; n = 2 one node; m = 1 all schedules are equal."""
     problem = TinyFlowShop(times)

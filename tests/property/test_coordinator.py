@@ -59,12 +59,10 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.n_runs = 1
 
     @initialize(
-        data=st.data(),
-        n_seats=st.integers(0, 4),
+        data=st.data(), n_seats=st.integers(0, 4),
         n_jobs=st.sampled_from((6, 6, 5, 6, 3, 1)),
-        slack=st.sampled_from((100, 30, 10, 100, 0)),
-        seed=st.integers(0, 99),
-    )
+        slack=st.sampled_from((100, 30, 10, 100, 0)), seed=st.integers(0, 99),
+    )  # fmt: skip
     def open(self, data, n_seats, n_jobs, slack, seed):
         rng = random.Random(seed)
         times = tuple((rng.randint(0, 20), rng.randint(0, 20)) for _ in range(n_jobs))
@@ -76,15 +74,12 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.tree = data.draw(trees(self.problem, copies=self.all_optima or None))
         self.world = World(
             spec_of(
-                self.problem,
-                self.tree,
+                self.problem, self.tree,
                 permutation=min(self.best_orders) if self.fixed else None,
-                all_optima=self.all_optima,
-                units_per_seat=data.draw(st.integers(1, 3)),
-                lease_timeout_s=50.0,
-                certificate=data.draw(st.booleans()),
+                all_optima=self.all_optima, units_per_seat=data.draw(st.integers(1, 3)),
+                lease_timeout_s=50.0, certificate=data.draw(st.booleans()),
             )
-        )
+        )  # fmt: skip
         self.coordinator = self.world.coordinator
         for _ in range(n_seats):
             self.add_seat()

@@ -110,12 +110,9 @@ def test_should_stop_ends_a_run(client):
     stream = io.StringIO()
     calls = itertools.count()
     result = dpbb.solve(
-        "ta056",
-        client=client,
-        heuristics="none",
-        progress=ProgressPrinter(stream),
+        "ta056", client=client, heuristics="none", progress=ProgressPrinter(stream),
         should_stop=lambda: next(calls) > 3,
-    )
+    )  # fmt: skip
     assert result.termination is dpbb.Termination.STOPPED
     assert "dashboard http://" in stream.getvalue()
 

@@ -1,11 +1,12 @@
 """A test that hangs ends, wherever it does."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,14 +42,6 @@ def test_its_process_is_ended_and_tells_where(tmp_path, where):
     file.write_text(STUBBORN.format(where=where))
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-q"]
     command += ["-c", os.devnull, "--rootdir", str(tmp_path), "--timeout", "1"]
-    done = subprocess.run(  # noqa: S603
-        [*command, str(file)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
+    done = run(*command, file, code=1, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert "Timeout (0:00:02)!" in done.stderr
     assert "in test_it" in done.stderr or "in fixture" in done.stderr

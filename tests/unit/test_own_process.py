@@ -1,6 +1,5 @@
 """A process of dpbb's own executes no file that lies in the working directory."""
 
-import subprocess
 import sys
 
 import pytest
@@ -13,6 +12,7 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from dpbb.own_process import command_of
 from dpbb.tree.work_unit import WorkUnit
+from tests.processes import run
 
 
 @pytest.fixture
@@ -46,11 +46,6 @@ def test_the_workers_of_the_embedded_cluster(trap):
 def test_arguments_and_paths_are_passed_on(tmp_path):
     (tmp_path / "shown.py").write_text("import sys, json; print(sys.argv[1:])\n")
     (tmp_path / "json.py").write_text("1 / 0\n")
-    run = subprocess.run(  # noqa: S603
-        command_of("shown", "a", "b", paths=[str(tmp_path)]),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.strip() == "['a', 'b']"
-    assert run.args[0] == sys.executable
+    ran = run(*command_of("shown", "a", "b", paths=[str(tmp_path)]))
+    assert ran.stdout.strip() == "['a', 'b']"
+    assert ran.args[0] == sys.executable

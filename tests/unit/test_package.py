@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import dpbb
+from tests.processes import run
 
 HEAVY = ("numpy", "numba", "distributed", "dask", "bokeh", "cupy", "pandas", "rich")
 PROBE = """
@@ -22,9 +22,7 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 def test_import_loads_no_solver(module):
     """It is quick because it imports nothing heavy: no clock needed."""
     probe = PROBE.replace("{module}", module)
-    loaded = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
-    ).stdout.split()
+    loaded = run(sys.executable, "-c", probe).stdout.split()
     assert "dpbb" in loaded
     assert not set(HEAVY) & set(loaded)
 
@@ -37,18 +35,12 @@ def test_every_public_name_is_there():
 
 def test_job_shops_are_imported_when_they_are_asked_for():
     probe = "import dpbb; print(dpbb.jobshop.load('ta01').n_operations)"
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
-    )
-    assert done.stdout == "225\n"
+    assert run(sys.executable, "-c", probe).stdout == "225\n"
 
 
 def test_import_installs_no_log_handler():
     probe = "import logging, dpbb; print(*logging.getLogger('dpbb').handlers)"
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
-    )
-    assert done.stdout == "<NullHandler (NOTSET)>\n"
+    assert run(sys.executable, "-c", probe).stdout == "<NullHandler (NOTSET)>\n"
 
 
 def test_no_module_imports_a_part_of_numba_before_numba():
@@ -74,9 +66,5 @@ def test_no_module_imports_a_part_of_numba_before_numba():
 def test_a_system_without_locks_of_files_is_refused_at_once():
     """Windows: one sentence, not an error from the depth of some command."""
     code = "import sys; sys.modules['fcntl'] = None; import dpbb"
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 1
-    last = ran.stderr.strip().splitlines()[-1]
+    last = run(sys.executable, "-c", code, code=1).stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: dpbb runs on Linux and macOS")

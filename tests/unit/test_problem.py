@@ -72,13 +72,10 @@ def test_bounds_that_are_not_an_integer_for_each_child_are_refused(bounds):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_jobs", 0),
-        ("n_jobs", np.int64(3)),
-        ("trivial_ub", np.int64(100)),
-        ("trivial_ub", 99.5),
-        ("trivial_ub", 2**63),
+        ("n_jobs", 0), ("n_jobs", np.int64(3)), ("trivial_ub", np.int64(100)),
+        ("trivial_ub", 99.5), ("trivial_ub", 2**63),
     ],
-)
+)  # fmt: skip
 def test_numbers_that_would_fail_later_are_refused(name, value):
     problem = Root([5, 6, 7])
     check_numbers(problem)

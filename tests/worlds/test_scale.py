@@ -7,18 +7,10 @@ from tests.worlds.scale.physics import Physics
 from tests.worlds.scale.suite import Case, simulate_case
 
 COSTS = Costs(
-    rpc_s=3e-4,
-    byte_s=2e-10,
-    task_s=2e-3,
-    hint_s=2e-5,
-    heartbeat_s=5e-4,
-    full_s=1e-2,
-    gift_s=4e-3,
-    full_loop_s=2e-4,
-    gift_loop_s=1e-3,
-    full_bytes=180_000,
+    rpc_s=3e-4, byte_s=2e-10, task_s=2e-3, hint_s=2e-5, heartbeat_s=5e-4, full_s=1e-2,
+    gift_s=4e-3, full_loop_s=2e-4, gift_loop_s=1e-3, full_bytes=180_000,
     gift_bytes=50_000,
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("case", [Case(6), Case(24, "costs doubled", 2.0)])

@@ -78,11 +78,9 @@ def test_what_is_left_says_what_it_costs():
 def test_what_explored_as_much_as_its_estimate_is_unknown_and_last(hours, within):
     estimated = RATE * 3600 * hours
     one = replace(
-        B,
-        instance="more",
-        estimated=estimated,
+        B, instance="more", estimated=estimated,
         totals=Totals(leaves=int(estimated) + 1),
-    )
+    )  # fmt: skip
     dear = replace(B, instance="dear", estimated=1e20, low=1e19, high=1e21)
     last = report.left([one, dear])[1]
     assert last[0] == "more"

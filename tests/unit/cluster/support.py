@@ -26,23 +26,18 @@ def tiny_spec(seed=0, n_jobs=6, n_machines=3, **options):
     times = np.random.default_rng(seed).integers(1, 20, (n_jobs, n_machines))
     options.setdefault("tuning", Tuning(slice_s=1e-9))  # one node a slice
     return run_spec(
-        run_id=uuid4().hex[:8],
-        problem=TinyFlowShop(tuple(map(tuple, times.tolist()))),
-        tree=TreeOptions(),
-        **options,
-    )
+        run_id=uuid4().hex[:8], problem=TinyFlowShop(tuple(map(tuple, times.tolist()))),
+        tree=TreeOptions(), **options,
+    )  # fmt: skip
 
 
 def seat_message(worker, kind="cpu", index=0, uuid=None, threads=1):
     """A seat as a worker announces it."""
     return {
-        "id": f"{worker}/{kind}{index}",
-        "kind": kind,
-        "uuid": uuid or f"{worker}-{kind}{index}",
-        "index": index,
-        "threads": threads,
+        "id": f"{worker}/{kind}{index}", "kind": kind,
+        "uuid": uuid or f"{worker}-{kind}{index}", "index": index, "threads": threads,
         "name": "test",
-    }
+    }  # fmt: skip
 
 
 class Clock:

@@ -41,12 +41,9 @@ def flow_shop_state(rounds=12, **changes):
     """Return the state of a run in the middle of a flow shop."""
     problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
     spec = spec_of(
-        problem,
-        TreeOptions(BranchingRule.MINBRANCH, branching_ub=60),
-        request=Request({"seed": 3}),
-        upper_bound=60,
-        **changes,
-    )
+        problem, TreeOptions(BranchingRule.MINBRANCH, branching_ub=60),
+        request=Request({"seed": 3}), upper_bound=60, **changes,
+    )  # fmt: skip
     world = World(spec, SEATS)
     for _ in range(rounds):
         world.round()
@@ -75,15 +72,10 @@ def test_every_field_of_a_run_is_saved():
     """But for the deadline, which a restart takes from ``left_s``, and for paths."""
     spec = flow_shop_state().spec
     others = {
-        "engine": "cpu",
-        "options": RunOptions.of(OTHER),
-        "tuning": OTHER.tuning,
-        "lease_timeout_s": 6.0,
-        "certificate": True,
-        "proved_bound": 1,
-        "root_bound": 17,
-        "instance": "another",
-    }
+        "engine": "cpu", "options": RunOptions.of(OTHER), "tuning": OTHER.tuning,
+        "lease_timeout_s": 6.0, "certificate": True, "proved_bound": 1,
+        "root_bound": 17, "instance": "another",
+    }  # fmt: skip
     same = ("run_id", "problem", "tree", "upper_bound", "permutation", "request")
     names = {*others, *same, "time_limit_s"}
     assert {f.name for f in fields(spec)} == names

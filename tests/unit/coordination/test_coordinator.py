@@ -247,23 +247,6 @@ def test_units_that_vanish_are_an_invariant_error():
 # -- leases ---------------------------------------------------------------------
 
 
-def test_new_attempt_leases_exactly_what_was_last_reported():
-    world = busy_world(["a"])
-    world.report("a", full=True)
-    remaining = world.tasks["a"].session.remaining()
-    world.tasks["a"].explore(50)
-    world.report("a")  # a light report moves nothing
-    world.coordinator.remove_seat("a", world.now)
-    del world.tasks["a"]
-    world.coordinator.add_seat(seat_of("b"), world.now)
-    world.assign()
-    world.start("b")
-    lease = world.tasks["b"].lease
-    assert lease.roots == remaining
-    assert (lease.unit, lease.attempt) == (1, 2)
-    assert world.coordinator.snapshot(world.now).requeues == 1
-
-
 @pytest.mark.parametrize("how", ["unit", "attempt", "seat", "reported", "stopped"])
 def test_stale_lease(how):
     world = World(spec_of(LARGE), seats=["a"])

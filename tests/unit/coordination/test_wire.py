@@ -30,12 +30,10 @@ def full_report(**changes):
         Candidate(7, np.roll(np.arange(N_JOBS), shift)) for shift in range(3)
     )
     part = {
-        "closed": np.arange(N_JOBS + 1, dtype=np.int64) * 2**40,
-        "remaining": ROOTS,
-        "donated": WorkUnit.from_paths(N_JOBS, [(4, 0)]),
-        "last": False,
+        "closed": np.arange(N_JOBS + 1, dtype=np.int64) * 2**40, "remaining": ROOTS,
+        "donated": WorkUnit.from_paths(N_JOBS, [(4, 0)]), "last": False,
         "optima": optima,
-    }
+    }  # fmt: skip
     return FullReport(**{**part, **changes})
 
 

@@ -113,12 +113,9 @@ class Task:
     def open(self, roots):
         spec = self.spec
         self.session = ENGINE.open(
-            spec.problem,
-            spec.tree,
-            None,
-            ub=self.ub,
+            spec.problem, spec.tree, None, ub=self.ub,
             all_optima=spec.options.all_optima,
-        )
+        )  # fmt: skip
         self.session.load(roots)
         self.counters = Counters.zero(spec.problem.n_jobs)
 
@@ -151,25 +148,15 @@ class Task:
             donated = self.donate() if donate else WorkUnit.empty(n_jobs)
             optima, self.optima = tuple(self.optima), []
             part = FullReport(
-                self.counters.closed.copy(),
-                self.session.remaining(),
-                donated,
-                last,
+                self.counters.closed.copy(), self.session.remaining(), donated, last,
                 optima,
-            )
+            )  # fmt: skip
         self.seq += 1
         report = Report(
-            self.lease.id,
-            self.seq,
-            self.counters.decomposed,
-            self.counters.leaves,
-            self.slice.open_roots,
-            self.slice.least_lb,
-            self.best,
-            0.25 * self.seq,
-            part,
-            given if part is None else None,
-        )
+            self.lease.id, self.seq, self.counters.decomposed, self.counters.leaves,
+            self.slice.open_roots, self.slice.least_lb, self.best, 0.25 * self.seq,
+            part, given if part is None else None,
+        )  # fmt: skip
         self.best = None
         self.unanswered = encode(report)
         return self.unanswered

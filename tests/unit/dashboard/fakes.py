@@ -23,43 +23,21 @@ PROBLEM = FlowShopProblem(FlowShopInstance("three", TIMES))
 
 def seat(number, *, rate=1e6, engine="cpu", busy=True, **changes):
     return SeatSnapshot(
-        seat=f"seat-{number}",
-        worker=f"tcp://10.0.0.{number // 4}:1",
-        device="cpu",
-        engine=engine,
-        busy=busy,
-        nodes_per_second=rate,
-        **changes,
-    )
+        seat=f"seat-{number}", worker=f"tcp://10.0.0.{number // 4}:1", device="cpu",
+        engine=engine, busy=busy, nodes_per_second=rate, **changes,
+    )  # fmt: skip
 
 
 BASE = Snapshot(
-    run_id="abc",
-    instance="three",
-    state=RunState.RUNNING,
-    seconds=10.0,
-    value=12,
-    permutation=(1, 0, 2),
-    ub=12,
-    lower_bound=9,
-    gap=0.25,
-    decomposed=1_500_000,
-    leaves=7,
-    nodes_per_second=2e6,
-    explored=0.5,
-    waiting=1,
-    leased=2,
-    open_roots=40,
-    donations=3,
-    requeues=1,
-    seats=(seat(1), seat(2, engine="gpu", rate=3e6)),
+    run_id="abc", instance="three", state=RunState.RUNNING, seconds=10.0, value=12,
+    permutation=(1, 0, 2), ub=12, lower_bound=9, gap=0.25, decomposed=1_500_000,
+    leaves=7, nodes_per_second=2e6, explored=0.5, waiting=1, leased=2, open_roots=40,
+    donations=3, requeues=1, seats=(seat(1), seat(2, engine="gpu", rate=3e6)),
     trajectory=(Improvement(0.0, 14, "start"), Improvement(2.0, 12, "seat-1")),
     spans=((0.25, 0.5, "leased"), (0.75, 1.0, "waiting")),
-    events=(EventRecord(1.0, "seat", "<b>seat-1</b> joined"),),
-    units=4,
-    closed=(0, 2, 5, 1),
-    engine_nodes=(("cpu", 500_007), ("gpu", 1_000_000)),
-)
+    events=(EventRecord(1.0, "seat", "<b>seat-1</b> joined"),), units=4,
+    closed=(0, 2, 5, 1), engine_nodes=(("cpu", 500_007), ("gpu", 1_000_000)),
+)  # fmt: skip
 
 
 def view(**changes):

@@ -1,13 +1,9 @@
-from dataclasses import dataclass
-from itertools import permutations
-
 import numpy as np
 import pytest
 
-from dpbb.engines import explore_to_end, get_engine
+from dpbb.engines import get_engine
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.problem import Problem
 from dpbb.tree import WorkUnit
 from tests.intervals import Interval, intervals_of
 from tests.oracle import TinyFlowShop
@@ -21,52 +17,6 @@ def open_session(problem=PROBLEM, tree=None, unit=None, **options):
     session = ENGINE.open(problem, tree or TreeOptions(), device, **options)
     session.load(WorkUnit.whole(problem.n_jobs) if unit is None else unit)
     return session
-
-
-@dataclass(frozen=True)
-class Tardiness:
-    """Total tardiness on one machine: no flow shop, and no bound from the back."""
-
-    durations: tuple[int, ...]
-    due: tuple[int, ...]
-    name = "tardiness"
-    digest = ""
-
-    @property
-    def n_jobs(self):
-        return len(self.durations)
-
-    @property
-    def trivial_ub(self):
-        return self.n_jobs * sum(self.durations) + 1
-
-    def root_state(self):
-        return 0, 0  # time, tardiness so far
-
-    def extend(self, state, job, *, back):
-        assert not back
-        end = state[0] + self.durations[job]
-        return end, state[1] + max(0, end - self.due[job])
-
-    def child_bounds(self, state, jobs, *, back):
-        return np.array([self.extend(state, int(j), back=back)[1] for j in jobs])
-
-    def evaluate(self, permutation):
-        state = self.root_state()
-        for job in permutation:
-            state = self.extend(state, int(job), back=False)
-        return state[1]
-
-
-def test_a_problem_without_bounds_from_the_back_is_solved_from_the_front():
-    """A rule of one side needs only that side's bounds."""
-    problem = Tardiness((4, 2, 7, 3, 5, 1), (5, 6, 7, 9, 11, 4))
-    assert isinstance(problem, Problem)
-    session = open_session(problem, TreeOptions(BranchingRule.FRONT))
-    total = explore_to_end(session, problem.trivial_ub)
-    assert total.best.value == min(map(problem.evaluate, permutations(range(6))))
-    assert problem.evaluate(total.best.permutation) == total.best.value
-    assert total.counters.closed_leaves == 720
 
 
 def test_a_root_pruned_on_the_way_down_counts_its_visited_ancestors_only():

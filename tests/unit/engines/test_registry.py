@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from types import ModuleType
 
@@ -9,6 +8,7 @@ from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BranchingRule, TreeOptions
 from tests.oracle import TinyFlowShop
+from tests.processes import run
 
 PROBLEM = TinyFlowShop(((3, 9), (8, 1)))
 
@@ -90,10 +90,7 @@ def test_importing_engines_imports_no_numba_and_no_cupy():
         "import sys, dpbb, dpbb.engines\n"
         "print([m for m in ('numba', 'cupy', 'distributed') if m in sys.modules])"
     )
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert run(sys.executable, "-c", code).stdout.strip() == "[]"
 
 
 def test_environment_puts_other_classes_in_the_place_of_engines(monkeypatch):

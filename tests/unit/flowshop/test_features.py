@@ -124,12 +124,9 @@ def test_what_does_not_fit_is_refused_with_its_place(how, said):
 
 def test_every_pair_goes_together_or_is_refused():
     given = {
-        "blocking": True,
-        "buffers": [1, 0],
-        "setups": SETUPS,
-        "lags": [[1, 2], [0, 1]],
+        "blocking": True, "buffers": [1, 0], "setups": SETUPS, "lags": [[1, 2], [0, 1]],
         "unlimited": [1],
-    }
+    }  # fmt: skip
     assert given.keys() == FEATURES.keys()
     for one, two in permutations(given, 2):
         alone = two in FEATURES[one].alone or one in FEATURES[two].alone
@@ -198,11 +195,9 @@ def test_set_ups_and_dates_are_in_every_form_of_a_schedule(anticipatory, tmp_pat
     dates = {"release": [1, 0, 6], "due": [99, 6, 9]}
     shop = dpbb.FlowShopInstance("s", [[4, 2], [3, 5], [1, 1]], names, dates)
     problem = dpbb.FlowShop(
-        shop,
-        objective="total-tardiness",
-        setups=[[0, 3, 1], [2, 0, 0], [4, 1, 0], [1, 2, 0]],
-        anticipatory=anticipatory,
-    )
+        shop, objective="total-tardiness",
+        setups=[[0, 3, 1], [2, 0, 0], [4, 1, 0], [1, 2, 0]], anticipatory=anticipatory,
+    )  # fmt: skip
     result = dpbb.solve(problem, workers=0, engine="reference", verbosity="quiet")
     schedule, order = result.schedule(), result.permutation
     job, other = order[:2]

@@ -143,12 +143,10 @@ def test_standard_input_is_read_as_what_it_looks_like(monkeypatch, content):
 @pytest.mark.parametrize(
     "source",
     [
-        JOBS,
-        tuple(map(tuple, JOBS)),
-        np.array(JOBS, float),
+        JOBS, tuple(map(tuple, JOBS)), np.array(JOBS, float),
         pd.DataFrame(JOBS, index=["A", "B"], columns=list("xyz")),
     ],
-)
+)  # fmt: skip
 def test_tables_have_jobs_as_rows_unless_told_otherwise(source):
     assert read_instance(source).times.tolist() == JOBS
     turned = read_instance(source, orientation="machines_rows")
@@ -208,7 +206,6 @@ BAD_FILES = [
     ("e.txt", "", "e.txt: expected a flow shop instance, got an empty file"),
     ("s.txt", "20\n", "line 1: expected 'n_jobs n_machines', got '20'"),
     ("s.txt", "1 2 3\n4 5 6\n", "line 1: .* got '1 2 3'; a table .* read as .csv"),
-    ("s.txt", "2 x\n1 2\n", "line 1, column 3: expected a whole number >= 0, got 'x'"),
     ("s.txt", "2 999999999\n", "line 1, column 3: .* from 1 to 100,000, got 999999999"),
     ("h.txt", "a heading\nand more\n2 3\n", "line 2: .* got a second heading"),
     ("h.txt", "a heading\n", "after line 1: expected 'n_jobs n_machines' .* the end"),
@@ -216,22 +213,17 @@ BAD_FILES = [
     # text: rows
     ("r.txt", PLAIN[:-4], "after line 3: expected row 3 of 3 .* got the end"),
     ("r.txt", PLAIN.replace("2 5", "2"), "line 3: .* row 2 of 3 with 2 values, got 1"),
-    ("r.txt", PLAIN.replace("2 5", "nan 5"), "line 3, column 1: .* got 'nan'"),
     ("r.txt", PLAIN.replace("2 5", "2 ५"), "line 3, column 3: .* got '५'"),
     ("r.txt", PLAIN.replace("2 5", "2 1" + "0" * 40), "line 3, column 3: .* got '1000"),
     ("r.txt", "2 3\n1 2 3\n4 5 6\n", "line 2: .* say orientation='jobs_rows'"),
     # text: what follows
     ("t.txt", PLAIN + "7 8 9\n", "line 5: .* got '7 8 9' after the last row"),
-    ("t.txt", PLAIN + "7 8\n", "after line 5: expected row 1 of 8 with 7 values"),
     ("t.txt", PLAIN + PLAIN, "expected one instance, .* got 2 instances; index may be"),
     # pairs
     ("p.txt", PAIRS.replace("0 4", "1 4"), "line 3, column 1: .* machine 0"),
-    ("p.txt", PAIRS[:-9], "line 3: expected row 2 of 2 with 6 values, got 2 values"),
-    ("p.txt", PAIRS.replace("0 4 1", "0 4 one"), "line 3, column 5: .* got 'one'"),
     # bytes
     ("b.txt", b"\x93NUMPY\x01\x00", "expected a text file, got a binary file"),
     ("b.xlsx", b"PK", "expected an Excel workbook, got an error"),
-    ("b.npz", b"PK", "got '.npz'"),
     # CSV
     ("c.csv", "", "c.csv: expected a table of processing times, got an empty file"),
     ("c.csv", "a,b\n", "expected rows of processing times, got only a header"),
@@ -239,7 +231,6 @@ BAD_FILES = [
     ("c.csv", "job,a\nx,1\nx,2\n", "names in the first column, got 'x' twice"),
     ("c.csv", "1,2\n3\n", "line 2: expected 2 cells as in line 1, got 1"),
     ("c.csv", "1,2\n3,x\n", "line 2, cell 2: expected a whole number >= 0, got 'x'"),
-    ("c.csv", "1,nan\n3,4\n", "line 1, cell 2: .* got 'nan'"),
     ("c.csv", "1,x,3\n4,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", "0,1,2\n5,6,7\n", "line 1: .* got 0, 1, 2, ..., which may be either"),
     ("c.csv", "a,b;3\n", "line 1: expected one kind of separator .* got ';' and ','"),

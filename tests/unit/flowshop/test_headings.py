@@ -7,16 +7,9 @@ from dpbb.flowshop.headings import is_label
 from dpbb.flowshop.instance import FlowShopInstance
 
 NO_TIMES = (
-    "dueDates (h)",
-    "Weight (kg)",
-    "setup M3",
-    "Liefertermin",
-    "Rüstzeit",
-    "r_j",
-    "completion time",
-    "Remarks",
-    "machine",
-)
+    "dueDates (h)", "Weight (kg)", "setup M3", "Liefertermin", "Rüstzeit", "r_j",
+    "completion time", "Remarks", "machine",
+)  # fmt: skip
 """Headings of columns that are no machine's."""
 
 MACHINES = ("M1", "Machine 3", "cut", "Setup station", "Weighing", "time", "Packing")

@@ -20,12 +20,6 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import TreeOptions
 from dpbb.problem import (
     NO_CHILD,
-    Encodable,
-    EvaluatesAll,
-    HasBounds,
-    HasHeuristics,
-    ImprovesSchedules,
-    InsertsJobs,
     Scheduled,
     best_known_of,
     bound_of,
@@ -95,14 +89,11 @@ def test_its_optimum_is_that_of_brute_force(heuristics):
 @pytest.mark.parametrize(
     "options",
     [
-        {"strategy": "from-below"},
-        {"branching": "front"},
-        {"branching": "back"},
-        {"branching": "alternate"},
-        {"all_optima": True},
+        {"strategy": "from-below"}, {"branching": "front"}, {"branching": "back"},
+        {"branching": "alternate"}, {"all_optima": True},
     ],
     ids=lambda options: "-".join(map(str, *options.items())),
-)
+)  # fmt: skip
 def test_so_it_is_in_any_tree(options):
     for shop in map(waiting, SEEDS[:4]):
         assert holds(shop, dpbb.solve(shop, **options, **HERE))
@@ -147,14 +138,8 @@ def test_the_name_of_a_kind_does_not_stand_for_its_class():
 def test_what_holds_of_flow_shops_alone_is_not_inherited():
     shop = Waiting(dpbb.read_instance("ta001"))
     plain = FlowShopProblem(shop.instance)
-    for capability in (
-        Encodable,
-        EvaluatesAll,
-        HasBounds,
-        HasHeuristics,
-        ImprovesSchedules,
-        InsertsJobs,
-    ):
+    own = "Encodable EvaluatesAll HasBounds HasHeuristics ImprovesSchedules InsertsJobs"
+    for capability in (getattr(dpbb.problem, name) for name in own.split()):
         assert isinstance(plain, capability)
         assert not isinstance(shop, capability)
     assert best_known_of(plain) is not None

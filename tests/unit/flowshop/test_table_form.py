@@ -47,14 +47,11 @@ def test_numbers_are_read_as_was_said(tmp_path, cells, form, times):
 @pytest.mark.parametrize(
     ("cell", "option"),
     [
-        ("", "--blank"),
-        ("1.5", "--scale"),
-        ("1:24", "--scale"),
-        ('"1,5"', "--decimal"),
-        ('"1,250"', "--thousands"),
+        ("", "--blank"), ("1.5", "--scale"), ("1:24", "--scale"),
+        ('"1,5"', "--decimal"), ('"1,250"', "--thousands"),
         ("4.5.2026", "2026-05-04T06:00"),
     ],
-)
+)  # fmt: skip
 def test_what_refuses_a_cell_names_the_option_that_takes_it(tmp_path, cell, option):
     with pytest.raises(InstanceError, match=rf"line 2, cell 3: .*{option}"):
         read(tmp_path, f"job,cut,weld,paint\nA,1,{cell},3\nB,4,5,6\n")
@@ -125,13 +122,10 @@ def test_dates_are_times_from_the_origin(tmp_path):
 @pytest.mark.parametrize(
     "form",
     [
-        {"columns": "cut,weld"},
-        {"thousands": "1"},
-        {"thousands": ",", "decimal": ","},
-        {"scale": 0},
-        {"blank": "one"},
+        {"columns": "cut,weld"}, {"thousands": "1"}, {"thousands": ",", "decimal": ","},
+        {"scale": 0}, {"blank": "one"},
     ],
-)
+)  # fmt: skip
 def test_what_no_form_can_be_is_refused_by_name(form):
     with pytest.raises(InstanceError, match=rf"^{next(iter(form))}: expected "):
         TableForm(**form)

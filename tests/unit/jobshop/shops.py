@@ -41,13 +41,10 @@ def odd_shop(seed, n_jobs=7, n_machines=4, longest_time=40):
         for _ in range(n_jobs)
     ]
     return JobShopInstance.from_routes(
-        routes,
-        name=f"odd{seed}",
-        n_machines=n_machines,
-        release=rng.integers(0, 30, n_jobs),
-        due=rng.integers(0, 200, n_jobs),
+        routes, name=f"odd{seed}", n_machines=n_machines,
+        release=rng.integers(0, 30, n_jobs), due=rng.integers(0, 200, n_jobs),
         weight=rng.integers(0, 9, n_jobs),
-    )
+    )  # fmt: skip
 
 
 def random_sequence(shop, rng):

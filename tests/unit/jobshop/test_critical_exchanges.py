@@ -5,8 +5,6 @@ from dpbb.jobshop import JobShopInstance, load, n5, schedule
 from dpbb.jobshop.critical_exchanges import critical_exchanges
 from tests.unit.jobshop.shops import odd_shop, random_sequence
 
-SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
-
 
 @pytest.mark.parametrize("seed", range(8))
 def test_neighbours_cost_what_their_schedules_say(seed):

@@ -9,11 +9,9 @@ from tests.unit.engines.gpu.compiling import compile_unit
 from tests.unit.jobshop.shops import SMALL, odd_shop
 
 SHOPS = {
-    "small": SMALL,
-    "odd": odd_shop(1),
-    "wide": odd_shop(2, n_machines=40, longest_time=20_000_000),
-    "ta71": load("ta71"),
-}
+    "small": SMALL, "odd": odd_shop(1),
+    "wide": odd_shop(2, n_machines=40, longest_time=20_000_000), "ta71": load("ta71"),
+}  # fmt: skip
 
 FORMS = ((1, 4), (1, 1), (2, 4), (2, 2), (4, 4))
 

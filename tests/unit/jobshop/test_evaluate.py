@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from functools import partial
 
@@ -9,6 +8,7 @@ from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.jobshop import Criterion, evaluate, load, schedule
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import orders_of_sequence
+from tests.processes import run
 from tests.unit.jobshop.shops import (
     GOLDEN_ROWS,
     SMALL,
@@ -94,17 +94,15 @@ BAD = {
         "solution 0, machine 0: expected job 0 1 times, got 2",
     ),
     "a job behind the end of a row": (
-        [[[0, 1, 0], [2, 0, 1], [2, 1, 0]]],
-        {"encoding": "machine_orders"},
-        InstanceError,
-        "solution 0, machine 0: expected 2 jobs, got 3",
+        [[[0, 1, 0], [2, 0, 1], [2, 1, 0]]], {"encoding": "machine_orders"},
+        InstanceError, "solution 0, machine 0: expected 2 jobs, got 3",
     ),
     "encoding": ([SEQUENCE], {"encoding": "x"}, OptionError, "encoding: expected"),
     "criterion": ([SEQUENCE], {"criterion": "x"}, OptionError, "criterion: expected"),
     "due": ([SEQUENCE], {"criterion": "weighted_tardiness"}, OptionError, "due dates"),
     "device": ([SEQUENCE], {"device": "tpu"}, OptionError, "one of auto"),
     "threads": ([SEQUENCE], {"threads": 0}, OptionError, "threads: expected"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -136,9 +134,7 @@ def test_import_loads_no_evaluator():
     probe = (
         "import sys, dpbb.jobshop; print(*{n.partition('.')[0] for n in sys.modules})"
     )
-    loaded = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
-    ).stdout.split()
+    loaded = run(sys.executable, "-c", probe).stdout.split()
     assert not {"numba", "cupy", "distributed", "dask", "matplotlib"} & set(loaded)
 
 

@@ -68,13 +68,11 @@ BAD = {
     "a negative date": ([[(0, 1)]], {"release": [-4]}, r"release\[0\]: expected"),
     "a word for names": ([[(0, 1)]], {"job_names": "a"}, "job_names: expected names"),
     "a name twice": (
-        [[(0, 1), (1, 1)]],
-        {"machine_names": ("a", "a")},
-        "2 different names",
+        [[(0, 1), (1, 1)]], {"machine_names": ("a", "a")}, "2 different names",
     ),
     "heavy weights": ([[(0, 1)]] * 5, {"weight": [2**29] * 5}, "weight: .* a sum"),
     "no machines": ([[(0, 1)]], {"n_machines": "two"}, "n_machines"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
-import subprocess
 import sys
 from threading import Thread
 
@@ -16,6 +15,7 @@ from numba.core.caching import FunctionCache
 from dpbb.kernels import compile_process, compiling
 from dpbb.kernels.compile_process import compile_elsewhere
 from dpbb.kernels.compiling import compiled, entry
+from tests.processes import run
 
 
 @pytest.fixture
@@ -136,20 +136,11 @@ def test_a_change_of_a_model_compiles_what_is_made_of_it_anew(tmp_path):
         "PYTHONDONTWRITEBYTECODE": "1",  # it takes a change within a second for none
     }
 
-    def run(text):
+    for text, said in (
+        (MODEL, "5 0"), (MODEL, "5 1"), (MODEL.replace("* 1", "* 7"), "35 0"),
+    ):  # fmt: skip
         model.write_text(text)
-        done = subprocess.run(  # noqa: S603 - our own script
-            [sys.executable, search],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.split()
-
-    assert run(MODEL) == ["5", "0"]
-    assert run(MODEL) == ["5", "1"]
-    assert run(MODEL.replace("* 1", "* 7")) == ["35", "0"]
+        assert run(sys.executable, search, env=environment).stdout == f"{said}\n"
 
 
 LONG_COMPILATION = """
@@ -181,11 +172,7 @@ def test_a_kernel_is_compiled_by_another_process(tmp_path):
     """Else whoever calls any kernel for the first time would wait for its end."""
     environ = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", LONG_COMPILATION]
-    told = subprocess.run(  # noqa: S603
-        command, env=environ, capture_output=True, text=True, check=False
-    )
-    assert told.returncode == 0, told.stderr
-    longest, misses = told.stdout.split()
+    longest, misses = run(*command, env=environ).stdout.split()
     assert (float(longest) < 3.0, misses) == (True, "0")
 
 

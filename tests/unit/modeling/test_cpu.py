@@ -17,15 +17,9 @@ from tests.models import KINDS, LinearOrdering, TotalCompletion, random_models
 from tests.unit.modeling.test_model import best_cost
 
 IN_LANES = {
-    "ordering": True,
-    "tardiness": False,
-    "completion": True,
-    "setups": True,
-    "blocking": True,
-    "matching": True,
-    "makespan": True,
-    "tight": True,
-}
+    "ordering": True, "tardiness": False, "completion": True, "setups": True,
+    "blocking": True, "matching": True, "makespan": True, "tight": True,
+}  # fmt: skip
 
 SLOW = "completion", "tight", "setups"  # more of the same to compile
 

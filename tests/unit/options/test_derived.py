@@ -52,13 +52,8 @@ import dpbb
 from dpbb.options import EngineName
 
 result: dpbb.Result = dpbb.solve(
-    "ta001",
-    time_limit_s=3,
-    engine="cpu",
-    initial=np.arange(20),
-    tuning={"root_order": [1, 0]},
-    progress="none",
-    checkpoint=None,
+    "ta001", time_limit_s=3, engine="cpu", initial=np.arange(20),
+    tuning={"root_order": [1, 0]}, progress="none", checkpoint=None,
 )
 options = dpbb.SolveOptions(engine=EngineName.CPU, progress="plain", threads=2)
 options = options.replace(tuning=dpbb.Tuning(balance="steal"))

@@ -105,11 +105,9 @@ def test_values_become_their_final_types():
 
 def test_mapping_round_trip_keeps_every_option():
     options = SolveOptions(
-        branching="minbranch",
-        initial=(2, 0, 1),
-        all_optima=True,
+        branching="minbranch", initial=(2, 0, 1), all_optima=True,
         tuning={"branching_ub": 7, "root_order": (1, 2, 0), "balance": "steal"},
-    )
+    )  # fmt: skip
     assert SolveOptions.from_mapping(options.to_mapping()) == options
 
 

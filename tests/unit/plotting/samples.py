@@ -49,13 +49,10 @@ def result(**changes):
 
 def snapshot(seconds, lower_bound=30, value=40, **changes):
     values = {
-        "instance": "joinery",
-        "permutation": ORDER,
-        "ub": value,
-        "gap": None,
+        "instance": "joinery", "permutation": ORDER, "ub": value, "gap": None,
         "explored": 0.375,
         "trajectory": (Improvement(0.0, 50, "start"), Improvement(2.0, value, "cpu")),
-    }
+    }  # fmt: skip
     known = {"seconds": seconds, "value": value, "lower_bound": lower_bound}
     return replace(BASE, **(values | known | changes))
 

@@ -38,13 +38,11 @@ def legend(ax):
 @pytest.mark.parametrize(
     "data",
     [
-        result(),
-        result().schedule(),
-        (INSTANCE, ORDER),
+        result(), result().schedule(), (INSTANCE, ORDER),
         (INSTANCE.times.tolist(), list(ORDER)),
     ],
     ids=["result", "schedule", "instance", "list"],
-)
+)  # fmt: skip
 def test_every_operation_is_a_bar(data, ax):
     assert gantt(data, ax) is ax
     schedule = schedule_of(INSTANCE.times, ORDER)

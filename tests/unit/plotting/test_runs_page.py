@@ -14,14 +14,10 @@ ROWS = [
     snapshot(0.0, lower_bound=28, decomposed=0, leaves=0),
     snapshot(1.0, lower_bound=30, decomposed=70, leaves=0),
     snapshot(
-        *(3.0, 40),
-        decomposed=200,
-        leaves=5,
-        state=RunState.FINISHED,
-        termination="exhausted",
-        seats=(seat(1, rate=4e6),),
+        *(3.0, 40), decomposed=200, leaves=5, state=RunState.FINISHED,
+        termination="exhausted", seats=(seat(1, rate=4e6),),
     ),
-]
+]  # fmt: skip
 
 
 def cells(run):

@@ -39,12 +39,9 @@ def test_speedup_and_efficiency_of_gpus(ax):
     [
         ([], "expected rows of a benchmark, got none"),
         (7, "expected rows of a benchmark, got 7"),
-        ("rows", "expected rows of a benchmark, got 'rows'"),
         ([{"gpus": 1}], "row 0: expected"),
         ([{"gpus": 0, "seconds": 1}], "row 0: expected"),
-        ([{"gpus": "many", "seconds": 1}], "row 0: expected"),
         ([{"gpus": 1, "seconds": 0}], "row 0: expected"),
-        ([3], "row 0: expected .* got 3"),
         (
             [{"gpus": 1, "seconds": 1}, {"workers": 1, "seconds": 1}],
             "expected counts of one thing, got GPU, worker",

@@ -8,7 +8,6 @@ import pytest
 
 from dpbb.progress import notebook
 from dpbb.progress.notebook import NotebookProgress, snapshot_html
-from dpbb.result import Proof, Result, Status, Termination
 from tests.unit.progress.fakes import SNAPSHOT
 
 RESULT = SimpleNamespace(_repr_html_=lambda: "<b>the result</b>", summary=lambda: "r")
@@ -69,17 +68,6 @@ def test_after_an_error_the_last_state_is_shown(cell, clock):
     assert "1,234" in cell.html[-1]
     progress.close()
     assert len(cell.pages) == 2
-
-
-def result(makespan):
-    return Result(
-        status=Status.OPTIMAL,
-        termination=Termination.EXHAUSTED,
-        proof=Proof.TREE_EXHAUSTED,
-        makespan=makespan,
-        permutation=(0, 1),
-        lower_bound=makespan,
-    )
 
 
 def test_names_are_escaped():

@@ -32,14 +32,9 @@ def original(folder):
     """Certificate of a run of two seats with donations, explored textbook-slowly."""
     path = folder / "run.json.gz"
     result = dpbb.solve(
-        "ta014",
-        cutoff=1377,
-        engine="cpu",
-        workers=2,
-        report_interval_s=0.05,
-        certificate=str(path),
-        verbosity="quiet",
-    )
+        "ta014", cutoff=1377, engine="cpu", workers=2, report_interval_s=0.05,
+        certificate=str(path), verbosity="quiet",
+    )  # fmt: skip
     assert (result.decomposed, result.leaves) == (16_114, 13)
     return Certificate.read(path).content
 
@@ -72,14 +67,9 @@ def test_over_a_resume(tmp_path):
     folder, path = tmp_path / "run", tmp_path / "c.json.gz"
     options = {"engine": "cpu", "report_interval_s": 0.05, "verbosity": "quiet"}
     dpbb.solve(
-        "ta028",
-        cutoff=2200,
-        node_limit=1_000_000,
-        threads=1,
-        checkpoint=str(folder),
-        certificate=str(path),
-        **options,
-    )
+        "ta028", cutoff=2200, node_limit=1_000_000, threads=1, checkpoint=str(folder),
+        certificate=str(path), **options,
+    )  # fmt: skip
     assert not path.exists()  # nothing is proved yet
     result = dpbb.resume(folder, workers=2, certificate=str(path), **options)
     assert result.decomposed == 14_523_872
@@ -91,14 +81,9 @@ def test_units_for_which_there_is_no_room_count_in_the_one_above(tmp_path, monke
     monkeypatch.setattr("dpbb.coordination.journal.LISTED_BYTES", 1)
     path = tmp_path / "c.json.gz"
     dpbb.solve(
-        "ta028",
-        cutoff=2200,
-        engine="cpu",
-        workers=2,
-        report_interval_s=0.05,
-        certificate=str(path),
-        verbosity="quiet",
-    )
+        "ta028", cutoff=2200, engine="cpu", workers=2, report_interval_s=0.05,
+        certificate=str(path), verbosity="quiet",
+    )  # fmt: skip
     content = Certificate.read(path).content
     assert len(content["units"]) == 1
     found = verify(path, nodes=1_000_000)

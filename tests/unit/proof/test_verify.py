@@ -74,17 +74,13 @@ def times_of(content, job, machine, by):
 @pytest.mark.parametrize(
     "change",
     [
-        shifted("makespan", 1),
-        shifted("lower_bound", -1),
-        reorder,
-        lambda c: times_of(c, 0, 0, 1),
-        lambda c: c["result"]["permutation"].pop(),
+        shifted("makespan", 1), shifted("lower_bound", -1), reorder,
+        lambda c: times_of(c, 0, 0, 1), lambda c: c["result"]["permutation"].pop(),
         lambda c: c["result"].update(objective="length"),
-        lambda c: c["result"].pop("permutation"),
-        lambda c: c.update(units=[]),
+        lambda c: c["result"].pop("permutation"), lambda c: c.update(units=[]),
         lambda c: c["instance"]["times"][3].pop(),
     ],
-)
+)  # fmt: skip
 def test_what_is_changed_does_not_hold(change, proved, both):
     content = copy.deepcopy(proved)
     change(content)
@@ -110,10 +106,8 @@ def test_a_schedule_above_the_root_bound_does_not_hold(proved, both):
     value = shop.evaluate(worst)
     assert value > proved["result"]["makespan"]
     content["result"] |= {
-        "permutation": worst.tolist(),
-        "makespan": value,
-        "lower_bound": value,
-    }
+        "permutation": worst.tolist(), "makespan": value, "lower_bound": value,
+    }  # fmt: skip
     assert both(content)[0] == checker.FALSE
 
 

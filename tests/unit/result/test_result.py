@@ -13,39 +13,20 @@ from dpbb.result.schedule import Schedule
 
 OPERATIONS = Schedule((1, 0), np.array([[2, 5], [0, 2]]), np.array([[5, 6], [2, 5]]))
 OPTIMAL = Result(
-    status=Status.OPTIMAL,
-    termination=Termination.EXHAUSTED,
-    proof=Proof.TREE_EXHAUSTED,
-    makespan=6,
-    lower_bound=6,
-    permutation=(1, 0),
-    decomposed=1,
-    leaves=2,
-    seconds=0.5,
-    tree_seconds=0.25,
-    explore_seconds=0.125,
-    engine="cpu",
-    seats=("tcp://127.0.0.1:1/cpu0",),
-    instance="tiny",
-    digest="00ff",
-    n_jobs=2,
-    n_machines=2,
+    status=Status.OPTIMAL, termination=Termination.EXHAUSTED,
+    proof=Proof.TREE_EXHAUSTED, makespan=6, lower_bound=6, permutation=(1, 0),
+    decomposed=1, leaves=2, seconds=0.5, tree_seconds=0.25, explore_seconds=0.125,
+    engine="cpu", seats=("tcp://127.0.0.1:1/cpu0",), instance="tiny", digest="00ff",
+    n_jobs=2, n_machines=2,
     trajectory=(Improvement(0.125, 7, "neh"), Improvement(0.25, 6, "cpu")),
-    optima=((1, 0),),
-    n_optima=1,
-    units=1,
+    optima=((1, 0),), n_optima=1, units=1,
     options=SolveOptions(engine="cpu", all_optima=True, initial=(0, 1)),
-    versions=(("python", "3.11"), ("dpbb", "0")),
-    operations=OPERATIONS,
-)
+    versions=(("python", "3.11"), ("dpbb", "0")), operations=OPERATIONS,
+)  # fmt: skip
 UNKNOWN = Result(
-    status=Status.UNKNOWN,
-    termination=Termination.TIME_LIMIT,
-    proof=Proof.ROOT_BOUND,
-    makespan=None,
-    lower_bound=5,
-    permutation=None,
-)
+    status=Status.UNKNOWN, termination=Termination.TIME_LIMIT, proof=Proof.ROOT_BOUND,
+    makespan=None, lower_bound=5, permutation=None,
+)  # fmt: skip
 KEYS = {
     "status", "termination", "makespan", "lower_bound", "permutation", "decomposed",
     "leaves", "seconds", "nodes_per_second", "engine", "instance",

@@ -41,13 +41,10 @@ def reached(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "here"),
     [
-        ({}, True),
-        ({"workers": 1}, False),
-        ({"checkpoint": "folder"}, False),
-        ({"all_optima": True}, False),
-        ({"engine": "reference"}, False),
+        ({}, True), ({"workers": 1}, False), ({"checkpoint": "folder"}, False),
+        ({"all_optima": True}, False), ({"engine": "reference"}, False),
     ],
-)
+)  # fmt: skip
 def test_a_tree_that_a_heuristic_shows_to_be_small_needs_no_cluster(
     reached, options, here
 ):

@@ -23,14 +23,9 @@ VALUE = PROBLEM.evaluate(np.array(ORDER))
 
 
 TOOK = Totals(
-    decomposed=5,
-    leaves=2,
-    seconds=0.5,
-    explore_seconds=0.25,
-    units=3,
-    donations=1,
+    decomposed=5, leaves=2, seconds=0.5, explore_seconds=0.25, units=3, donations=1,
     requeues=2,
-)
+)  # fmt: skip
 
 
 def plan_of(problem=PROBLEM, **options):
@@ -40,17 +35,11 @@ def plan_of(problem=PROBLEM, **options):
 
 def outcome(**changes):
     values = {
-        "termination": Termination.EXHAUSTED,
-        "exhausted": True,
-        "value": None,
-        "permutation": None,
-        "ub": 0,
-        "lower_bound": 0,
-        "counters": Counters(5, 2, np.zeros(5, np.int64)),
-        "trajectory": (),
-        "totals": TOOK,
-        "seats": {"w/cpu0": "cpu"},
-    }
+        "termination": Termination.EXHAUSTED, "exhausted": True, "value": None,
+        "permutation": None, "ub": 0, "lower_bound": 0,
+        "counters": Counters(5, 2, np.zeros(5, np.int64)), "trajectory": (),
+        "totals": TOOK, "seats": {"w/cpu0": "cpu"},
+    }  # fmt: skip
     return Outcome(**{**values, **changes})
 
 
@@ -113,13 +102,11 @@ def test_exhausted_tree_with_a_schedule_is_optimal():
     result = result_of(
         plan,
         outcome(
-            value=VALUE,
-            permutation=ORDER,
-            lower_bound=VALUE,
+            value=VALUE, permutation=ORDER, lower_bound=VALUE,
             trajectory=(Improvement(0.0, VALUE, "start"),),
         ),
         opened=plan.began + 1,
-    )
+    )  # fmt: skip
     assert (result.status, result.proof) == (Status.OPTIMAL, Proof.TREE_EXHAUSTED)
     assert (result.decomposed, result.leaves, result.units) == (5, 2, 3)
     assert result.schedule().makespan == VALUE
@@ -166,12 +153,9 @@ def test_known_schedule_above_the_upper_bound_is_not_called_optimal():
 def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
     plan = plan_of(initial=ORDER)
     stopped = outcome(
-        termination=Termination.STOPPED,
-        exhausted=False,
-        value=VALUE,
-        permutation=ORDER,
-        lower_bound=bound,
-    )
+        termination=Termination.STOPPED, exhausted=False, value=VALUE,
+        permutation=ORDER, lower_bound=bound,
+    )  # fmt: skip
     result = result_of(plan, stopped, opened=0.0)
     assert (result.status, result.proof) == (status, proof)
     assert result.lower_bound == max(bound, plan.root_bound)
@@ -202,13 +186,11 @@ def test_optima_are_in_the_result():
 @pytest.mark.parametrize(
     ("engines", "engine", "name"),
     [
-        (("cpu",), None, "cpu"),
-        (("gpu", "cpu"), "auto", "cpu+gpu"),
-        (("reference",), "auto", "reference"),
-        ((), "auto", "none"),
+        (("cpu",), None, "cpu"), (("gpu", "cpu"), "auto", "cpu+gpu"),
+        (("reference",), "auto", "reference"), ((), "auto", "none"),
         (("reference",), "reference", "reference"),
     ],
-)
+)  # fmt: skip
 def test_result_names_the_engine(engines, engine, name):
     done = outcome(lower_bound=11, seats=dict(enumerate(engines)))
     result = result_of(plan_of(cutoff=11), done, opened=0.0, engine=engine)

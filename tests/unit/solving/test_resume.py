@@ -72,12 +72,9 @@ def next_tree(plan, seconds):
     """End the first tree, without a schedule; the plan of the next."""
     cutoff = plan.upper_bound
     over = outcome(
-        value=VALUE,
-        permutation=ORDER,
-        ub=cutoff,
-        lower_bound=cutoff,
+        value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff,
         totals=Totals(seconds=seconds),
-    )
+    )  # fmt: skip
     return plan.after(over, result_of(plan, over, opened=plan.began))
 
 

@@ -41,12 +41,10 @@ def test_heuristics_announce_what_they_find():
     steps = []
     options = SolveOptions(heuristic_time_s=0.1)
     plan = make_plan(
-        FlowShopProblem(taillard_instance("ta021")),
-        "ta021",
-        options,
+        FlowShopProblem(taillard_instance("ta021")), "ta021", options,
         began=time.monotonic(),
         on_incumbent=lambda step, bound: steps.append((step, bound)),
-    )
+    )  # fmt: skip
     assert tuple(step for step, _ in steps) == plan.trajectory
     assert plan.trajectory[-1].value == plan.makespan
     assert {bound for _, bound in steps} == {plan.root_bound}

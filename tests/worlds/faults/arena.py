@@ -39,15 +39,9 @@ MEAN_PAUSE_S = 0.15
 OPERATIONS = ("dpbb_report", "dpbb_lease", "dpbb_spec")
 
 KINDS = {
-    "kill": 4,
-    "kill all": 1,
-    "freeze": 3,
-    "restart": 1,
-    "drain": 3,
-    "join": 4,
-    "leave": 3,
-    "cut": 3,
-}
+    "kill": 4, "kill all": 1, "freeze": 3, "restart": 1, "drain": 3, "join": 4,
+    "leave": 3, "cut": 3,
+}  # fmt: skip
 """Faults and how often they come, as weights."""
 
 
@@ -68,14 +62,11 @@ class Weather:
         """Draw fine or bad weather."""
         bad = rng.choice((0.0, 0.05, 0.2))
         return cls(
-            lost=bad * rng.random(),
-            answer_lost=bad * rng.random(),
-            late=bad * rng.random(),
-            twice=bad * rng.random(),
-            again=bad * rng.random(),
+            lost=bad * rng.random(), answer_lost=bad * rng.random(),
+            late=bad * rng.random(), twice=bad * rng.random(), again=bad * rng.random(),
             hint_lost=rng.choice((0.0, 0.3, 1.0)),
             latest_s=rng.choice((0.02, 0.1, 0.5)),
-        )
+        )  # fmt: skip
 
 
 class Network:
@@ -190,15 +181,10 @@ class Arena:
         self._guests: list[Any] = []
         self._frozen: set[int] = set()
         self._deeds: dict[str, Callable[[random.Random], Awaitable[bool]]] = {
-            "kill": self._kill,
-            "kill all": self._kill_all,
-            "freeze": self._freeze,
-            "restart": self._restart,
-            "drain": self._drain,
-            "join": self._join,
-            "leave": self._leave,
-            "cut": self._cut,
-        }
+            "kill": self._kill, "kill all": self._kill_all, "freeze": self._freeze,
+            "restart": self._restart, "drain": self._drain, "join": self._join,
+            "leave": self._leave, "cut": self._cut,
+        }  # fmt: skip
 
     @classmethod
     @contextlib.asynccontextmanager

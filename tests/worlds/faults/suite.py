@@ -147,11 +147,9 @@ async def _campaign(
 def _spec(tree: Tree, **options: Any) -> RunSpec:
     return RunSpec(
         run_id=RunId(uuid4().hex[:12]),
-        problem=FlowShopProblem(taillard_instance(tree.instance)),
-        tree=TreeOptions(),
-        instance=tree.instance,
-        **options,
-    )
+        problem=FlowShopProblem(taillard_instance(tree.instance)), tree=TreeOptions(),
+        instance=tree.instance, **options,
+    )  # fmt: skip
 
 
 async def _optimal(arena: Arena, tree: Tree) -> tuple[int, ...]:

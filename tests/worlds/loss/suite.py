@@ -78,19 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpus", type=int, nargs="*", default=[], help="GPU seats, such as 1 2"
     )
     parser.add_argument(
-        "--intervals",
-        type=float,
-        nargs="+",
-        default=[5.0, 15.0, 60.0],
-        metavar="SECONDS",
-        help="between checkpoints (5 15 60)",
-    )
+        "--intervals", type=float, nargs="+", default=[5.0, 15.0, 60.0],
+        metavar="SECONDS", help="between checkpoints (5 15 60)",
+    )  # fmt: skip
     parser.add_argument(
-        "--periods",
-        type=float,
-        default=3.0,
+        "--periods", type=float, default=3.0,
         help="intervals before the kill, which comes up to one interval later (3)",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="kills of every case"
     )
@@ -150,15 +144,11 @@ def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
             with Client(dask.address, timeout=60, set_as_default=False) as client:
                 client.wait_for_workers(case.seats, timeout=START_S)
                 submitted = dpbb.submit(
-                    instance,
-                    client=client,
-                    engine=EngineName(case.kind),
-                    cutoff=cutoff,
-                    heuristics="none",
-                    checkpoint=str(folder),
+                    instance, client=client, engine=EngineName(case.kind),
+                    cutoff=cutoff, heuristics="none", checkpoint=str(folder),
                     checkpoint_interval_s=case.interval_s,
                     tuning={"checkpoint_keep": KEPT, "estimates": "off"},
-                )
+                )  # fmt: skip
                 there = _until_all_explore(submitted, case)
                 end = there + (periods + share) * case.interval_s
                 time.sleep(max(0.0, end - time.time()))

@@ -155,13 +155,9 @@ class OneSeat:
 def seat_message(worker: str) -> dict[str, Any]:
     """Return a GPU as a worker announces it."""
     return {
-        "id": f"{worker}/cuda0",
-        "kind": "cuda",
-        "uuid": worker,
-        "index": 0,
-        "threads": 1,
-        "name": "simulated",
-    }
+        "id": f"{worker}/cuda0", "kind": "cuda", "uuid": worker, "index": 0,
+        "threads": 1, "name": "simulated",
+    }  # fmt: skip
 
 
 def report_costs(n_roots: int, repeat: int) -> dict[str, Any]:
@@ -169,12 +165,9 @@ def report_costs(n_roots: int, repeat: int) -> dict[str, Any]:
     remaining = sample_roots(taillard_instance(INSTANCE).n_jobs, n_roots)
     n_jobs = remaining.n_jobs
     counts: dict[str, Any] = {
-        "decomposed": remaining.owned_ancestors,
-        "leaves": 0,
-        "open_roots": len(remaining),
-        "least_lb": None,
-        "best": None,
-    }
+        "decomposed": remaining.owned_ancestors, "leaves": 0,
+        "open_roots": len(remaining), "least_lb": None, "best": None,
+    }  # fmt: skip
     closed = WorkUnit.whole(n_jobs).subtract(remaining).depth_counts
     full = FullReport(closed, remaining, WorkUnit.empty(n_jobs), last=False)
     gift = remaining.donate(GIFT_ROOTS)[1]

@@ -179,25 +179,16 @@ class SimulatedSeat:
         if full:
             remaining = session.remaining(export=last)
             part = FullReport(
-                session.closed.copy(),
-                remaining,
-                WorkUnit.empty(world.tree.n_jobs),
+                session.closed.copy(), remaining, WorkUnit.empty(world.tree.n_jobs),
                 last=last,
-            )
+            )  # fmt: skip
             self.full_since, self.full_share = world.now, world.jitter()
             if len(remaining):
                 listing = physics.roots * ROOT_S
         report = Report(
-            lease=self.lease.id,
-            seq=self.seq,
-            decomposed=session.decomposed,
-            leaves=0,
-            open_roots=open_roots,
-            least_lb=None,
-            best=self.best,
-            full=part,
-            gift=gift,
-        )
+            lease=self.lease.id, seq=self.seq, decomposed=session.decomposed, leaves=0,
+            open_roots=open_roots, least_lb=None, best=self.best, full=part, gift=gift,
+        )  # fmt: skip
         self.best = None
         self.waiting_since = world.now
         world.later(

@@ -119,15 +119,9 @@ def simulate_case(
     problem = FlowShopProblem(taillard_instance("ta056"))
     spec = RunSpec(RunId("simulated"), problem, TreeOptions(), engine="gpu")
     world = World(
-        spec,
-        tree,
-        case.seats,
-        costs,
-        physics,
-        factor=case.factor,
-        drops=_drops(problem, seconds, seed),
-        seed=seed,
-    )
+        spec, tree, case.seats, costs, physics, factor=case.factor,
+        drops=_drops(problem, seconds, seed), seed=seed,
+    )  # fmt: skip
     return Row(case, world.run())
 
 
@@ -151,11 +145,8 @@ def _drops(problem: FlowShopProblem, seconds: float, seed: int) -> list[Drop]:
 
 def _in_ms(costs: Costs) -> str:
     names = {
-        "rpc_s": "RPC",
-        "task_s": "future",
-        "hint_s": "hint",
-        "heartbeat_s": "beat",
-    }
+        "rpc_s": "RPC", "task_s": "future", "hint_s": "hint", "heartbeat_s": "beat",
+    }  # fmt: skip
     return ", ".join(
         f"{name} {1e3 * getattr(costs, key):.2f}" for key, name in names.items()
     )

@@ -29,12 +29,9 @@ FOUND = Remainder(1000.0, 900.0, 1100.0, (), (1000.0, 600.0, 200.0))
 
 def spec(run_id="run", **options):
     return run_spec(
-        run_id=run_id,
-        problem=FlowShopProblem(taillard_instance("ta014")),
-        tree=TreeOptions(),
-        upper_bound=1377,
-        **options,
-    )
+        run_id=run_id, problem=FlowShopProblem(taillard_instance("ta014")),
+        tree=TreeOptions(), upper_bound=1377, **options,
+    )  # fmt: skip
 
 
 @pytest.fixture

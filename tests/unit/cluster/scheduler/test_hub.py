@@ -203,12 +203,10 @@ def test_counts_are_exact_whatever_comes_and_goes(data):
     """Workers join, die and are retired; tasks die in the middle: the same tree."""
     world = World()
     spec = tiny_spec(
-        data.draw(st.integers(0, 5)),
-        n_jobs=6,
-        upper_bound=data.draw(st.integers(60, 120)),
-        checkpoint_interval_s=1.0,
+        data.draw(st.integers(0, 5)), n_jobs=6,
+        upper_bound=data.draw(st.integers(60, 120)), checkpoint_interval_s=1.0,
         report_interval_s=0.5,
-    )
+    )  # fmt: skip
     world.open(spec)
     world.join("w0")
     for step in range(1, 40):

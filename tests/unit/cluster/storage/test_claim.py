@@ -77,11 +77,9 @@ def test_owner_on_another_host_that_gives_none_is_replaced(folder, monkeypatch):
     """It was killed with its node: the next try waits instead of failing."""
     Claim(folder, "run~1")
     rewrite(
-        folder,
-        host="elsewhere",
-        nonce="other",
+        folder, host="elsewhere", nonce="other",
         beat=time.time() - DEFAULTS["stale"] + 0.2,
-    )
+    )  # fmt: skip
     Claim(folder, "run~2").release()
     Claim(folder, "run~3")  # by a clock that is behind ours it is never stale
     monkeypatch.setitem(DEFAULTS, "stale", 0.2)

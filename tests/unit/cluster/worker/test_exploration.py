@@ -64,15 +64,10 @@ class ScriptedSession:
         self._left -= 1
         found = self._optima.pop(0) if self._optima else ()
         return Slice(
-            decomposed=10,
-            leaves=len(found),
-            closed=np.array([0, 1, 0, 0]),
-            best=found[0] if found else None,
-            open_roots=self.open_roots,
-            least_lb=7,
-            exhausted=self._left <= 0,
-            optima=found,
-        )
+            decomposed=10, leaves=len(found), closed=np.array([0, 1, 0, 0]),
+            best=found[0] if found else None, open_roots=self.open_roots, least_lb=7,
+            exhausted=self._left <= 0, optima=found,
+        )  # fmt: skip
 
     def donate(self, max_roots):
         self.given.append(max_roots)

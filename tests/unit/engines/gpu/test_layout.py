@@ -56,30 +56,23 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
     pages = shape.pages
     text, options = unit_of(Exploding, shape)
     checks = {
-        "ROW": shape.model.row_words,
-        "STATE_WORDS": shape.model.state_words,
-        "ALIGNED_WORDS % 4": 0,
-        "MASK_AT": pages.mask_at,
-        "DIRECTIONS_AT": pages.directions_at,
-        "PATH_AT": pages.path_at,
-        "RECORD_WORDS": pages.record_words,
-        "LEAF_WORDS": pages.leaf_words,
-        "sizeof(Control)": CONTROL.itemsize,
-        "sizeof(Arena)": ARENA.itemsize,
+        "ROW": shape.model.row_words, "STATE_WORDS": shape.model.state_words,
+        "ALIGNED_WORDS % 4": 0, "MASK_AT": pages.mask_at,
+        "DIRECTIONS_AT": pages.directions_at, "PATH_AT": pages.path_at,
+        "RECORD_WORDS": pages.record_words, "LEAF_WORDS": pages.leaf_words,
+        "sizeof(Control)": CONTROL.itemsize, "sizeof(Arena)": ARENA.itemsize,
         **{stop.name: int(stop) for stop in Stop},
-    }
+    }  # fmt: skip
     holds(text, options, checks)
 
 
 @pytest.mark.parametrize(
     ("attribute", "value", "shape"),
     [
-        ("slots", 3, SHAPES[7]),
-        ("place_bytes", 16, SHAPES[3]),
-        ("tightening_bytes", 4, SHAPES[7]),
-        ("state_words", 24, SHAPES[1]),
+        ("slots", 3, SHAPES[7]), ("place_bytes", 16, SHAPES[3]),
+        ("tightening_bytes", 4, SHAPES[7]), ("state_words", 24, SHAPES[1]),
     ],
-)
+)  # fmt: skip
 def test_sizes_that_a_model_says_wrongly_do_not_compile(attribute, value, shape):
     """What the kernels keep there would lie over something else."""
     model = copy(shape.model)

@@ -30,14 +30,10 @@ def test_it_is_read_as_it_is_written():
 @pytest.mark.parametrize(
     "text",
     [
-        "cascade:",
-        "cascade:1-2:",
-        "cascade:1-2:0-1,",
-        "cascade:1-2:0-1\n",
-        "cascade:1-2:0-\u0661",
-        "cascade:1-12345678901:0-1",
+        "cascade:", "cascade:1-2:", "cascade:1-2:0-1,", "cascade:1-2:0-1\n",
+        "cascade:1-2:0-\u0661", "cascade:1-12345678901:0-1",
     ],
-)
+)  # fmt: skip
 def test_another_text_is_refused(text):
     with pytest.raises(OptionError, match="expected cascade:FIRST-LAST:u-v"):
         Cascade.parse(text)

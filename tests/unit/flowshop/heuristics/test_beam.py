@@ -75,11 +75,9 @@ def test_proofs_hold_whatever_the_start_and_the_limits(tiny, data):
         return len(asked) > left
 
     limited = Search(
-        problem,
-        data.draw(st.integers(0, best)),
-        should_stop=should_stop,
+        problem, data.draw(st.integers(0, best)), should_stop=should_stop,
         elsewhere=lambda: elsewhere,
-    )
+    )  # fmt: skip
     found = beam(limited, start_at(problem, order))
     assert found.value == tiny.evaluate(found.permutation) >= best
     if found.proved:
