@@ -223,15 +223,9 @@ EXAMPLE = ROOT / "examples" / "07_slurm.py"
 
 
 def test_workers_that_are_jobs_of_their_own(slurm, tmp_path):
-    def run():
-        command = [sys.executable, EXAMPLE, "ta030"]
-        return subprocess.run(  # noqa: S603
-            command, cwd=tmp_path, env=slurm.environ, text=True, capture_output=True
-        )
-
-    first, again = run(), run()
-    assert "optimal" in first.stdout, first.stderr
-    assert "optimal" in again.stdout, again.stderr
+    how = {"cwd": tmp_path, "env": slurm.environ, "timeout": None}
+    for _ in range(2):
+        assert "optimal" in run(sys.executable, EXAMPLE, "ta030", **how).stdout
     wait_until(lambda: not slurm.call("squeue", "-hn", "dask-worker"))
 
 
