@@ -87,11 +87,11 @@ def keywords(head: str, text: str, names: Iterable[str]) -> str:
 def options_table() -> str:
     """Return the tables in Markdown: the options, then the keys of ``tuning``."""
     lines = [
-        "| option | flag | allowed | default | when resumed | meaning |",
-        "|---|---|---|---|---|---|",
+        "| option, flag | allowed | default | when resumed | meaning |",
+        "|---|---|---|---|---|",
     ]
     lines += [
-        f"| `{row.name}` | `{row.flag}` | {allowed(row)} | {row.default_text} "
+        f"| `{row.name}`<br>`{row.flag}` | {allowed(row)} | {row.default_text} "
         f"| {row.resumed} | {meaning(row)} |"
         for row in OPTIONS.values()
     ]

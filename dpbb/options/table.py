@@ -332,7 +332,7 @@ class SolveOptions:
         "which trees",
         "incumbent: one tree, below the best schedule known; from-below: trees at "
         "rising upper bounds, each of which proves a lower bound; auto: from below "
-        "where an estimate says that the one tree takes longer than there is time",
+        "where the one tree is estimated to take longer than there is time",
         default=Strategy.INCUMBENT,
     )
     all_optima: bool = _search(

@@ -30,7 +30,7 @@ def test_the_types_and_the_reference_follow_from_the_table(maker):
     assert maker.DERIVED.read_text(encoding="utf-8") == maker.derived()
     page = maker.PAGE.read_text(encoding="utf-8")
     assert page == maker.page()
-    assert all(f"| `{name}` |" in page for name in OPTIONS)
+    assert all(f"| `{name}`<br>" in page for name in OPTIONS)
 
 
 def test_options_reach_the_run():
