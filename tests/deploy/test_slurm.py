@@ -121,11 +121,15 @@ class Job:
 
 @pytest.fixture(scope="module")
 def limited(slurm, tmp_path_factory):
-    """A job that is to be queued again, one that meets its time limit unprepared."""
+    """A job that is to be queued again, one that meets its time limit unprepared.
+
+    They explore little of the minutes that they wait: other tests want the cores.
+    """
     folder = tmp_path_factory.mktemp("limited")
+    how = {"export": "ALL,DPBB_ENGINES=cpu=tests.fake_gpu:SlowCpu"}
     return (
-        Job(slurm, folder, "again", *ENDLESS, time=3, signal="B:USR1@30"),
-        Job(slurm, folder, "over", *ENDLESS, time=2, signal="B:URG@10"),
+        Job(slurm, folder, "again", *ENDLESS, time=3, signal="B:USR1@30", **how),
+        Job(slurm, folder, "over", *ENDLESS, time=2, signal="B:URG@10", **how),
     )
 
 

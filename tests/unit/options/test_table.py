@@ -6,30 +6,13 @@ import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import (
-    OPTIONS,
-    BranchingRule,
-    EngineName,
-    SolveOptions,
-    without_places,
-)
-from dpbb.options.rows import Resumed
+from dpbb.options import OPTIONS, BranchingRule, EngineName, SolveOptions
 
 
 def test_every_option_has_its_own_flag_and_says_what_is_allowed():
     rows = OPTIONS.values()
     assert len({row.flag for row in rows}) == len(rows) > 20
     assert all(row.help and row.kind.allowed for row in rows)
-
-
-def test_places_are_never_taken_from_a_checkpoint():
-    places = {name for name, row in OPTIONS.items() if row.kind.place}
-    assert places == {"scheduler", "checkpoint", "certificate", "optima_file"}
-    assert {OPTIONS[name].resumed for name in places} == {Resumed.ANEW}
-    assert without_places({**SolveOptions().to_mapping(), "other": 1}).keys() == {
-        *(set(OPTIONS) - places),
-        "other",
-    }
 
 
 @pytest.mark.parametrize(
