@@ -38,7 +38,7 @@ from dpbb.options.table import (
 # fmt: off
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from typing import Literal, SupportsIndex, TypeAlias
 

@@ -75,6 +75,7 @@ def solve(
         Polled often; once True, the search stops and what is known is returned.
     **changes
         Single options, such as ``time_limit_s=60``; they override ``options``.
+        ``heuristics`` may be a function, see ``dpbb.heuristics.OwnHeuristic``.
 
     Returns
     -------

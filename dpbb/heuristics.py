@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
@@ -173,9 +174,80 @@ def wait_for(
 # -- those of any problem -------------------------------------------------------------
 
 
-def heuristics_of(problem: Problem[Any]) -> HasHeuristics:
-    """Return a problem that has heuristics of its own, else those of any problem."""
+def heuristics_of(
+    problem: Problem[Any], own: Callable[..., Any] | None = None
+) -> HasHeuristics:
+    """Return a problem that has heuristics of its own, else those of any problem.
+
+    ``own``: a function that is given takes their place.
+    """
+    if own is not None:
+        return OwnHeuristic(problem, own)
     return problem if isinstance(problem, HasHeuristics) else AnyProblem(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHeuristic:
+    """A heuristic that somebody gives as a function; see ``HasHeuristics``.
+
+    Parameters
+    ----------
+    function
+        ``function(problem, rng, seconds)`` returns a permutation of the problem's jobs,
+        or yields one after the other: between two of them the search is ended when its
+        time is up, when somebody stops it or when one is optimal. ``rng``: a
+        ``numpy.random.Generator`` of the option ``seed``; ``seconds``: its time,
+        infinite where only ``iterations``, permutations here, limit it.
+    """
+
+    problem: Problem[Any]
+    function: Callable[..., Any]
+    heuristics = METHODS
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def first_incumbent(self, wanted: StartSearch) -> Incumbent | None:
+        """Return the best permutation that it gives in time.
+
+        Raises
+        ------
+        OptionError
+            It gives something else, or a permutation that has no cost.
+        """
+        deadline = deadline_of(self.problem, wanted)
+        search = Search.of(self.problem, wanted, deadline=deadline)
+        best = None
+        if wanted.initial is not None:
+            best = self._better(search, None, wanted.initial, "initial")
+        if wanted.method == Heuristics.NONE or search.over or (best and best.proved):
+            return best
+        rng = np.random.default_rng(wanted.seed)
+        found = self.function(self.problem, rng, deadline - time.monotonic())
+        given = found if isinstance(found, Iterator) else iter([found])
+        for permutation in islice(given, wanted.iterations):
+            best = self._better(search, best, permutation, self.name)
+            if best.proved or search.over:
+                break
+        return best
+
+    def _better(
+        self, search: Search, best: Incumbent | None, permutation: Any, source: str
+    ) -> Incumbent:
+        name = f"heuristic {source}"
+        order = check_permutation(permutation, name, self.problem.n_jobs)
+        jobs = np.array(order, np.intp)
+        cost = cost_of(self.problem, jobs)
+        if best is not None and cost >= best.value:
+            return best
+        try:  # one with heuristics of its own says by evaluate what exists
+            if not isinstance(self.problem, HasHeuristics):
+                check_way(self.problem, jobs, cost)
+        except ValueError as error:
+            raise OptionError(f"{name}: {error}") from error
+        return improve(search, best, jobs, source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,24 @@ class Tightens(Protocol[StateT_contra]):
         """
 
 
+class ChoosesSides(Protocol[StateT_contra]):
+    """Has a branching rule of its own: ``branching="own"``, which is its default.
+
+    ``choose_back`` may be None: then it has none. Engines that compile a model take it
+    as a text alone (``Model.child_weight``).
+    """
+
+    def choose_back(
+        self, state: StateT_contra, front: NDArray[np.int64], back: NDArray[np.int64]
+    ) -> bool:
+        """Whether a node takes its back children.
+
+        A pure function of the state and of the bounds that ``child_bounds`` gives of
+        the children of both sides, each of shape (r,), ``NO_CHILD`` among them: no
+        proof is one where it says another side on another day, or on another worker.
+        """
+
+
 @runtime_checkable
 class HasBounds(Protocol):
     """Can be made with one of several bounds."""

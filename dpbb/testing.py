@@ -1,6 +1,7 @@
 """Check that a model keeps the laws that an exact search rests on.
 
     dpbb.testing.check_model(problem)
+    dpbb.testing.check_heuristic(function, problem)
 
 A wrong bound costs the optimum and tells nobody. Here random nodes are compared with
 all their completions, and the engines that can run with one another. What fails is told
@@ -10,19 +11,23 @@ with the law, the node and the values, of a node with few jobs left if there is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import permutations
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.base import explore_to_end
 from dpbb.engines.registry import TRIED, get_engine
 from dpbb.errors import DpbbError, EngineUnavailable, OptionError
+from dpbb.heuristics import OwnHeuristic
 from dpbb.modeling.model import Model, State
 from dpbb.options import SolveOptions
-from dpbb.problem import NO_CHILD
+from dpbb.problem import NO_CHILD, Incumbent, Problem, StartSearch, sides_of
 from dpbb.tree.branching import tree_of
 from dpbb.tree.work_unit import WorkUnit
 
@@ -39,6 +44,8 @@ LAWS = {
     7: "all engines explore the same tree",
     8: "whether tight_bound reaches ub depends on the node alone",
     9: "no cost reaches trivial_ub",
+    10: "choose_back says True or False, of a node always the same",
+    11: "a heuristic gives permutations that have a cost",
 }
 """What is checked, by number."""
 
@@ -57,6 +64,8 @@ class Checked:
 
     Parameters
     ----------
+    laws
+        By number.
     nodes
         Random nodes.
     engines
@@ -67,6 +76,7 @@ class Checked:
         It took so long.
     """
 
+    laws: tuple[int, ...]
     nodes: int
     engines: dict[str, str]
     tree_nodes: int
@@ -74,8 +84,9 @@ class Checked:
 
     def summary(self) -> str:
         """Return lines for people."""
-        lines = [f"{number}  {law}" for number, law in LAWS.items()]
-        lines.append(f"{self.nodes} nodes, {self.tree_nodes} of a tree:")
+        lines = [f"{number}  {LAWS[number]}" for number in self.laws]
+        tree = f", {self.tree_nodes} of a tree:" if self.engines else ""
+        lines.append(f"{self.nodes} nodes{tree}")
         lines += [f"  {name:<10} {what}" for name, what in self.engines.items()]
         out = [name for name, what in self.engines.items() if what != _SAME]
         but = f"; not compared: {', '.join(out)}" if out else ""
@@ -83,13 +94,16 @@ class Checked:
 
 
 def check_model(
-    problem: Model,
+    problem: Problem[Any],
     *,
     nodes: int = 200,
     seed: int = 0,
     engines: Iterable[str] = ("reference", *TRIED),
 ) -> Checked:
     """Check the laws of a model on one of its instances, best a small one.
+
+    Of a problem that is no ``dpbb.Model`` laws 1, 8 and 10, of ``child_bounds``,
+    ``tighten`` and ``choose_back``.
 
     Parameters
     ----------
@@ -107,12 +121,17 @@ def check_model(
     ModelError
         The text says something that engines cannot compile.
     """
-    if not isinstance(problem, Model):
+    if not isinstance(problem, Problem):
         raise OptionError(
-            f"problem: expected a dpbb.Model, got {type(problem).__name__}: others are "
-            "to be compared with brute force"
+            "problem: expected a dpbb.Model, or what has the methods of a Problem, got "
+            f"{type(problem).__name__}"
         )
     began = monotonic()
+    if not isinstance(problem, Model):
+        _check_any(problem, nodes, seed)
+        return Checked((1, 8, 10), nodes, {}, 0, monotonic() - began)
+    if problem.is_beside_text:
+        _check_any(problem, nodes, seed)
     walk = _Nodes(problem, np.random.default_rng(seed))
     checks = _Checks(problem)
     for node in walk.draw(nodes):
@@ -124,7 +143,36 @@ def check_model(
         )
     names = list(engines)
     found, size = _same_tree(problem, names)
-    return Checked(nodes, found, size, monotonic() - began)
+    return Checked(tuple(range(1, 11)), nodes, found, size, monotonic() - began)
+
+
+def check_heuristic(
+    function: Callable[..., Any],
+    problem: Problem[Any],
+    *,
+    seconds: float = 1.0,
+    seed: int = 0,
+) -> Incumbent:
+    """Let a heuristic search for a second; return the best permutation.
+
+    ``function``: see ``dpbb.heuristics.OwnHeuristic``.
+
+    Raises
+    ------
+    LawError
+        Law 11 does not hold.
+    """
+    heuristic = OwnHeuristic(problem, function)
+    try:
+        found = heuristic.first_incumbent(StartSearch(time_limit_s=seconds, seed=seed))
+    except OptionError as error:
+        raise LawError(f"law 11 ({LAWS[11]}) does not hold: {error}") from error
+    if found is None:
+        raise LawError(
+            f"law 11 ({LAWS[11]}) does not hold: heuristic {heuristic.name}: expected "
+            "a permutation, got none"
+        )
+    return found
 
 
 # -- random nodes ----------------------------------------------------------------------
@@ -255,7 +303,7 @@ class _Checks:
 
     def _tight(self, node: _Node) -> int:
         """Law 8; return what ``tight_bound`` says, 0 without one."""
-        if self._problem.tighten is None:
+        if "tight_bound" not in self._problem.text.sources:
             return 0
         tight = self._problem.tight_bound_of(node.state)
         for ub in tight, tight + 1:
@@ -319,7 +367,7 @@ class _Checks:
                     seen.last = job
                 bound = self._kind.node_bound(view, seen)
                 least = extremes.least
-                if problem.tighten and not side and bound <= own:
+                if "tight_bound" in problem.text.sources and not side and bound <= own:
                     self._kind.tight_bound(view, seen, own + 1)
                 if extremes.most > limit or extremes.least < -limit:
                     worst = max(extremes.most, -extremes.least)
@@ -337,6 +385,82 @@ class _Checks:
             f"{self._problem.name}: law {law} ({LAWS[law]}) does not hold at {node}: "
             f"{what}"
         )
+
+
+# -- what is not part of a text --------------------------------------------------------
+
+FEW_LEFT = 4
+"""Jobs left of a node whose completions are all evaluated, whatever the problem: 24."""
+
+
+def _check_any(problem: Problem[Any], nodes: int, seed: int) -> None:
+    """Laws 1, 8 and 10 at random nodes, by what any problem has."""
+    rng = np.random.default_rng(seed)
+    sides = sides_of(problem)
+    for number in range(nodes):
+        prefix, suffix = list[int](), list[int]()
+        state, jobs = problem.root_state(), np.arange(problem.n_jobs, dtype=np.intp)
+        while len(jobs) > min(2 + number % (FEW_LEFT - 1), problem.n_jobs):
+            back = bool(rng.choice(sides))
+            exist = problem.child_bounds(state, jobs, back=back) != NO_CHILD
+            if not exist.any():
+                break
+            job = int(rng.choice(jobs[exist]))
+            state = problem.extend(state, job, back=back)
+            suffix.insert(0, job) if back else prefix.append(job)
+            jobs = jobs[jobs != job]
+        else:
+            if len(jobs) > 1:
+                _check_node(problem, state, jobs, prefix, suffix)
+
+
+def _check_node(
+    problem: Problem[Any],
+    state: Any,
+    jobs: NDArray[np.intp],
+    prefix: list[int],
+    suffix: list[int],
+) -> None:
+    def fail(law: int, what: str) -> NoReturn:
+        raise LawError(
+            f"{problem.name}: law {law} ({LAWS[law]}) does not hold at front {prefix}, "
+            f"back {suffix}, left {jobs.tolist()}: {what}"
+        )
+
+    costs = {}
+    for between in permutations(jobs.tolist()):
+        whole = np.array([*prefix, *between, *suffix], np.intp)
+        with suppress(ValueError):  # of a job that has to wait
+            costs[between] = problem.evaluate(whole)
+    found = {}
+    tighten = getattr(problem, "tighten", None)
+    for back in sides_of(problem):
+        found[back] = bounds = problem.child_bounds(state, jobs, back=back)
+        kinds = [("child_bounds", bounds)]
+        if tighten is not None:
+            about = state, jobs, bounds
+            tight = np.maximum(bounds, tighten(*about, NO_CHILD, back=back))
+            kinds.append(("tighten", tight))
+            for ub in *tight.tolist(), *(tight[tight < NO_CHILD] + 1).tolist():
+                other = np.maximum(bounds, tighten(*about, ub, back=back))
+                if np.any(np.minimum(other, ub) != np.minimum(tight, ub)):
+                    fail(8, f"bounds are {tight}, but {other} when ub is {ub}")
+        for name, values in kinds:
+            for order, cost in costs.items():
+                job = order[-1 if back else 0]
+                bound = int(values[jobs == job][0])
+                if bound > cost:
+                    side = "back" if back else "front"
+                    what = f"job {job} at the {side}: {name} says {bound}"
+                    fail(1, f"{what}, {(*prefix, *order, *suffix)} costs {cost}")
+    choose_back = getattr(problem, "choose_back", None)
+    if choose_back is not None and len(found) > 1:
+        said = [choose_back(state, *map(np.copy, found.values())) for _ in range(3)]
+        if (
+            not all(isinstance(one, bool | np.bool_) for one in said)
+            or len({*said}) > 1
+        ):
+            fail(10, f"it says {said}")
 
 
 @dataclass(slots=True)

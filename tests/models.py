@@ -9,19 +9,23 @@ import numpy as np
 import dpbb
 from dpbb.flowshop import FlowShopProblem
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "12_own_model.py"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLE, SEARCH = EXAMPLES / "12_own_model.py", EXAMPLES / "13_own_search.py"
 
 
-def example():
-    """Return the module of the example."""
-    spec = spec_from_file_location("own_model", EXAMPLE)
+def example(file):
+    """Return the module of an example."""
+    spec = spec_from_file_location(file.stem[3:], file)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-LinearOrdering = example().LinearOrdering
-WeightedTardiness = example().WeightedTardiness
+LinearOrdering = example(EXAMPLE).LinearOrdering
+WeightedTardiness = example(EXAMPLE).WeightedTardiness
+OWN_SEARCH = example(SEARCH)
+NextMachine, InPython = OWN_SEARCH.NextMachine, OWN_SEARCH.InPython
+swaps = OWN_SEARCH.swaps
 
 
 class TotalCompletion(dpbb.Model):
@@ -164,6 +168,7 @@ def random_models(rng, n_jobs=6):
         "blocking": dpbb.FlowShop(shop, blocking=True),
         "matching": dpbb.FlowShop(shop, blocking=True).with_bound("matching"),
         "makespan": FlowShopProblem(shop).as_text,
+        "own search": NextMachine(shop),
         "tight": TightCompletion(rng.integers(1, 15, (n_jobs, 3))),
     }
 

@@ -1,19 +1,32 @@
 """``dpbb check``."""
 
 import argparse
+import inspect
 import sys
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from dpbb.cli.arguments import add_rows
 from dpbb.errors import OptionError, shown
+from dpbb.flowshop.family import read_problem
+from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.problem import FlowShopProblem
+
+SMALL = (7, 4)
+"""Jobs and machines of the shop that a class or a heuristic is checked on."""
+
+HEURISTIC = 3
+"""Parameters of a heuristic: problem, rng, seconds."""
 
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     """Add the problem, and how much is drawn."""
     rows = {
-        "problem MODULE:PROBLEM": "a model: an object of a module, or a function that "
-        "makes it; the module is looked for in this folder, too",
+        "problem MODULE:PROBLEM": "an object of a module, or a function that makes it; "
+        "or for flow shops a class, or a heuristic (problem, rng, seconds); the module "
+        "is looked for in this folder, too",
         "--nodes N=200": "random nodes (default: 200)",
         "--seed N=0": "what they are drawn from",
     }
@@ -21,18 +34,35 @@ def add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Check the laws of a model; say which held, and on which engines."""
-    from dpbb.testing import check_model
+    """Check the laws of a problem or a heuristic; say which held, on which engines."""
+    from dpbb import testing
+    from dpbb.flowshop.shop import FlowShop
 
     if args.nodes < 1:
         raise OptionError(f"--nodes: expected at least 1, got {args.nodes}")
-    problem = _problem(args.problem)
-    print(check_model(problem, nodes=args.nodes, seed=args.seed).summary())
+    found = _found(args.problem)
+    parameters = _parameters(found)
+    shop = np.random.default_rng(args.seed).integers(1, 30, SMALL)
+    if parameters == HEURISTIC and not isinstance(found, type):
+        best = testing.check_heuristic(found, read_problem(shop), seed=args.seed)
+        print(f"11  {testing.LAWS[11]}\nholds: {best.value} by {best.permutation}")
+        return 0
+    if isinstance(found, type) and issubclass(found, FlowShop | FlowShopProblem):
+        found = found(read_instance(shop))
+    elif parameters == 0:
+        found = found()
+    elif parameters is not None:
+        raise OptionError(
+            f"{args.problem}: expected a function without parameters that makes a "
+            "problem, a class that takes a flow shop, or a heuristic (problem, rng, "
+            f"seconds), got {parameters} parameters"
+        )
+    print(testing.check_model(found, nodes=args.nodes, seed=args.seed).summary())
     return 0
 
 
-def _problem(path: str) -> Any:
-    """Return what a path ``module:name`` names, made if it is a function."""
+def _found(path: str) -> Any:
+    """Return what a path ``module:name`` names."""
     module, colon, name = path.partition(":")
     if not colon:
         raise OptionError(f"expected MODULE:PROBLEM, got {shown(path)}")
@@ -43,5 +73,13 @@ def _problem(path: str) -> Any:
         raise OptionError(f"{path}: {error}") from error
     if not hasattr(found, name):
         raise OptionError(f"{path}: expected a name of {module}, got {shown(name)}")
-    problem = getattr(found, name)
-    return problem() if callable(problem) else problem
+    return getattr(found, name)
+
+
+def _parameters(found: Any) -> int | None:
+    """Return how many parameters a function has to be given; None: it is none."""
+    if not callable(found):
+        return None
+    ways = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    given = inspect.signature(found).parameters.values()
+    return sum(one.kind in ways and one.default is one.empty for one in given)

@@ -17,7 +17,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.shop import FlowShop
 
 
-class MatchingFlowShop(FlowShop):
+class MatchingFlowShop(FlowShop, own=False):
     """The problem with the bound ``matching``, of children near the root.
 
     Further down it costs more time than the nodes that it saves. It adds the longer

@@ -87,6 +87,9 @@ OBJECTIVES = {
 class FlowShop(Model):
     """Minimize what depends on when the jobs of a flow shop are completed.
 
+    A subclass is a problem of its own, whose kind is the name of the class: no file can
+    name it, so that checkpoints do not hold it, and there are no certificates.
+
     Parameters
     ----------
     source
@@ -125,6 +128,20 @@ class FlowShop(Model):
     """
 
     name = "flow-shop"
+
+    def __init_subclass__(cls, *, own: bool = True, **keywords: Any) -> None:
+        """``own``: dpbb has no name for its bound or its branching rule."""
+        super().__init_subclass__(**keywords)
+        cls.is_own = own
+        if own:
+            cls.name = vars(cls).get("name", cls.__name__)
+            names = {"encode", "with_bound", "with_names"}
+            if {"take", "node_bound", "evaluate_all"} & vars(cls).keys():
+                names.add("job_kinds")  # other costs
+            for name in names - vars(cls).keys():
+                setattr(cls, name, None)
+
+    is_own = False
 
     def __init__(
         self,
@@ -288,7 +305,7 @@ class FlowShop(Model):
 
     def engine_model(self, engine: str) -> Any:
         """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
-        if engine == "cuda":
+        if engine == "cuda" and not self.is_own:
             from dpbb.flowshop.models.sums_cuda import SumsModel, serves
 
             if serves(self):
@@ -670,10 +687,17 @@ class FlowShop(Model):
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the kind, the objective and the instance."""
+        """Digest of the kind, the objective and the instance.
+
+        Of a subclass, of its text and of what that reads, too.
+        """
         parts = [self.name, self.said]
         for name, one in self.features.said().items():
             parts.append(name if one is True else f"{name} {one}")
+        if self.is_own:
+            parts.append(self.text.digest)
+            read = sorted({*self.shape.numbers, *self.shape.tables})
+            parts += [f"{n} {np.asarray(getattr(self, n)).tolist()}" for n in read]
         text = " ".join([*parts, self.instance.digest])
         return hashlib.sha256(text.encode()).hexdigest()
 

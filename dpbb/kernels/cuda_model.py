@@ -49,6 +49,11 @@ Where the children of one side alone are bounded all at once, ``COLUMNS`` is not
 ``extend<WORDS, true>(state, row, back, common)``
     ``extend`` without the word ``BOUND`` of the state, its last one: that is put there.
 
+Where a text has a branching rule, and ``OWN_RULE`` is 1:
+
+``child_weight(bound, parent)``
+    What a child of this bound weighs: the side whose children weigh less is taken.
+
 No bound and no cost is below 0. Sizes that the host has to know before anything is
 compiled are compared by the compiler (``SHARED_BYTES``, ``PAGE_BYTES``).
 

@@ -45,6 +45,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import extending
 from numba.core.errors import TypingError
 
@@ -55,11 +56,14 @@ from dpbb.kernels.simd import Vector
 Stub = TypeVar("Stub", bound="Callable[..., Any]")
 
 
-def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
+def _by_model(
+    stub: Stub, otherwise: Callable[..., Any] | None = None, by_field: bool = True
+) -> Stub:
     """Make a function whose calls are calls of the model's method of the same name.
 
     Without one they are calls of its field ``first``, which is a model. ``otherwise``
-    is what is called of a model without the field ``tighten_lanes``.
+    is what is called of a model without the field ``tighten_lanes``, or, if not
+    ``by_field``, without the method.
     """
 
     def method_of(model: Any, *_others: Any) -> Any:
@@ -67,7 +71,8 @@ def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
         fields = getattr(kind, "_fields", ())
         if otherwise is None and not hasattr(kind, stub.__name__) and "first" in fields:
             return lambda model, *others: stub(model.first, *others)
-        if otherwise is None or "tighten_lanes" in fields:
+        has_method = not by_field and hasattr(kind, stub.__name__)
+        if otherwise is None or has_method or (by_field and "tighten_lanes" in fields):
             return getattr(kind, stub.__name__)
         if hasattr(kind, stub.__name__):
             raise TypingError(f"expected a field tighten_lanes of {kind.__name__}")
@@ -272,5 +277,29 @@ def tighten(
     work
         ``tighten_lanes`` lanes. A bound of at least ``ub`` need not be the tightest,
         nor one that is below ``floor``.
+    """
+    raise NotImplementedError
+
+
+@partial(_by_model, otherwise=lambda _model, *others: others[-1], by_field=False)
+def own_side(
+    model: Any,
+    is_own: int,
+    nodes: Lanes,
+    at: int,
+    bounds: Lanes,
+    lanes: int,
+    side: np.uint64,
+) -> np.uint64:
+    """Return the side of a node by the branching rule that the problem brings.
+
+    Parameters
+    ----------
+    is_own
+        0: the tree has another rule.
+    bounds, lanes
+        Of all children, in pairs; where there is none, the same on both sides.
+    side
+        Where the rule has no preference.
     """
     raise NotImplementedError

@@ -16,7 +16,7 @@ from numba import extending
 from numpy.typing import DTypeLike
 
 from dpbb.kernels.compiling import helper, inlined, int64
-from dpbb.kernels.models import bounds, gather, prepare, tighten, tightens
+from dpbb.kernels.models import bounds, gather, own_side, prepare, tighten, tightens
 from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.scalar import popcount
 from dpbb.kernels.simd import (
@@ -63,6 +63,7 @@ class Rule(NamedTuple):
     least_counts: int  # -1: children of the least bound decide the side, else 0
     threshold: int  # added to that: children with less decide the side
     fixed_side: int  # 0 front, 1 back, 2 back at odd depth, -1 not fixed
+    is_own: int  # 1: the model's own rule comes first, see ``own_side``
 
     @classmethod
     def of(cls, rule: BranchingRule, branching_ub: int | None, largest: int) -> Rule:
@@ -71,7 +72,8 @@ class Rule(NamedTuple):
         threshold = int(minmin)
         if rule is BranchingRule.MINBRANCH:
             threshold = max(0, min(branching_ub or 0, largest))
-        return cls(-1 if minmin else 0, threshold, _FIXED_SIDES.get(rule, -1))
+        is_own = int(rule is BranchingRule.OWN)
+        return cls(-1 if minmin else 0, threshold, _FIXED_SIDES.get(rule, -1), is_own)
 
 
 _FIXED_SIDES = {
@@ -246,7 +248,16 @@ def bound_all(
 
 
 @inlined
-def best_side(rule: Rule, depth: int, room: Any, groups: int, least: int) -> np.uint64:
+def best_side(
+    model: Any,
+    nodes: Lanes,
+    at: int,
+    rule: Rule,
+    depth: int,
+    room: Any,
+    groups: int,
+    least: int,
+) -> np.uint64:
     """Side that a node at a depth takes by ``room.bounds``: 0 the front, 1 the back."""
     four = zeros(room.bounds, TILE_4)
     limit = decisive(rule, splat(least, four))
@@ -256,7 +267,12 @@ def best_side(rule: Rule, depth: int, room: Any, groups: int, least: int) -> np.
     if key == 0:  # seldom: most nodes are done without sums
         for word in range((groups + 3) // 4):
             key += reduce_pairs(load(room.bounds, word * TILE_4, four))
-    return chosen_side(rule, depth, key)
+    side = chosen_side(rule, depth, key)
+    lanes = PAIR_LANES * groups
+    chosen: np.uint64 = own_side(
+        model, rule.is_own, nodes, at, room.bounds, lanes, side
+    )
+    return chosen
 
 
 @helper
@@ -341,7 +357,9 @@ def branch(
     model = tables.model
     least = bound_children(model, nodes, at, room, n_children, tables.largest)
     groups = groups_of(n_children)
-    side: int = int64(best_side(tables.rule, depth, room, groups, least))
+    side: int = int64(
+        best_side(model, nodes, at, tables.rule, depth, room, groups, least)
+    )
     close_copies(tables.equal, room, n_children, tables.largest)
     if tightens(model, depth + 1) and least < ub:
         tighten_children(model, nodes, at, depth + 1, side, room, n_children, ub)

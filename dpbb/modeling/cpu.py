@@ -211,9 +211,13 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
     layout = Layout.of(shape, has_left=has_left)
     functions = shape.text.sources
     scalar: list[str] = []
+    weight = ""  # of a child, for a branching rule
     for name in functions:
         writer = ScalarWriter(shape, name)
         result = writer.body()
+        if name == "child_weight":
+            weight = _WEIGHT.format(body="\n".join(writer.lines), of=result)
+            continue
         if name == "take" and "last" in layout.places:
             writer.line("nodes[at + model.at_last + side] = job")
         more = {"job": ", job", "ub": ", v_ub"}.get(FUNCTIONS[name][-1], "")
@@ -244,6 +248,8 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
         "nodes": nodes.source,
         "words": _WORDS if has_left else "",
         "tight": _TIGHT if "tight_bound" in functions else "",
+        "weight": weight and _OWN_SIDE,
+        "weighing": weight,
     }
     fixed = {"left": layout.left}
     for field in shape.fields:
@@ -555,6 +561,7 @@ from dpbb.modeling.cpu import (
 
 
 {scalar}
+{weighing}
 {taking}
 
 
@@ -610,7 +617,7 @@ class Model(NamedTuple):
         for position in range(first, first + self.n_jobs):
             grow(self, scratch, int64(0), int64(jobs[position]), int64(0))
         return int64(node_bound(self, scratch, int64(0), scratch, int64(0), int64(0)))
-{nodes}{tight}'''
+{nodes}{tight}{weight}'''
 
 _WORDS = """\
         for word in range(self.left, self.left + ((self.n_jobs + 63) >> 6 << 2), WORD):
@@ -637,6 +644,27 @@ _TIGHT = """
             grow(self, work, to, job, side)
             found = tight_bound(self, work, to, work, to, int64(0), ub)
             work[child] = min(found, int64(self.largest))
+"""
+
+
+_WEIGHT = """
+@inlined
+def child_weight(model, v_bound, v_parent):
+{body}
+    return {of}
+
+"""
+
+_OWN_SIDE = """
+    def own_side(self, is_own, nodes, at, bounds, lanes, side):
+        if is_own == 0:
+            return side
+        parent = int64(node_bound(self, nodes, at, nodes, at, int64(0)))
+        more = int64(0)
+        for lane in range(0, lanes, 2):
+            more += child_weight(self, int64(bounds[lane + 1]), parent)
+            more -= child_weight(self, int64(bounds[lane]), parent)
+        return side if more == 0 else np.uint64(more < 0)
 """
 
 

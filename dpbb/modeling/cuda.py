@@ -398,6 +398,25 @@ class TightWriter(CudaWriter):
         return _TIGHT.format(body="\n".join([*self.declared(), *self.lines]), of=result)
 
 
+class WeightWriter(TightWriter):
+    """``child_weight``, in integers of 64 bits."""
+
+    kept_in = "long long"
+    job_kind = VALUE
+
+    def __init__(self, shape: Shape) -> None:
+        CudaWriter.__init__(self, shape, "child_weight", {}, RowPlan(shape))
+
+    def value(self, code: str) -> str:
+        return f"((long long){code})"
+
+    def function(self) -> str:
+        """Write the function."""
+        result = self.body()
+        body = "\n".join([*self.declared(), *self.lines])
+        return _WEIGHT.format(body=body, of=result)
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """A written header, and what the host packs for it.
@@ -462,6 +481,8 @@ def header_of(shape: Shape) -> Header:
     tight = None
     if "tight_bound" in shape.text.sources:
         tight = TightWriter(shape, places, rows)
+    has_weight = "child_weight" in shape.text.sources
+    weight = WeightWriter(shape).function() if has_weight else ""
     text = _HEADER.format(
         what=_digest(),
         two_sides=int(shape.sides == 2),
@@ -473,6 +494,7 @@ def header_of(shape: Shape) -> Header:
         order_words=rows.order_words,
         common=rows.common_values,
         tight="" if tight is None else tight.function(),
+        weight=weight,
         functions="\n".join(functions),
         once="\n".join(f"  Value {name}[{length}];" for name, _, _, length in hoists),
         once_made="\n".join(_once(written["child_bound"], hoists)) if hoists else "",
@@ -509,7 +531,7 @@ def _functions(
     written: dict[str, CudaWriter] = {}
     functions: list[str] = []
     for name in shape.text.sources:
-        if name == "tight_bound":
+        if name in ("tight_bound", "child_weight"):
             continue
         writer = CudaWriter(shape, name, places, rows)
         writer.hoisting = name == "child_bound"
@@ -749,7 +771,15 @@ __device__ __forceinline__ void extend(
 #endif
   state = child;
 }}
-{tight}"""
+{weight}{tight}"""
+
+_WEIGHT = """
+__device__ __forceinline__ long long child_weight(
+    long long v_bound, long long v_parent) {{
+{body}
+  return {of};
+}}
+"""
 
 _TIGHT = """
 constexpr int SLOTS = 1;

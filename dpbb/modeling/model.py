@@ -131,6 +131,15 @@ class Model:
         """
         raise NotImplementedError(f"{type(self).__name__}.tight_bound")
 
+    def child_weight(self, bound: int, parent: int) -> int:
+        """Weigh a child by its ``node_bound`` and that of its parent; optional.
+
+        A branching rule: a node takes the side whose children weigh less together; if
+        both weigh the same, that of the larger sum of bounds, then the front. Sums of
+        weights have to stay below 2**63.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.child_weight")
+
     def root(self) -> Mapping[str, Any]:
         """First values of fields, by name; those that are not given are 0."""
         return {}
@@ -341,6 +350,31 @@ class Model:
         return bounds
 
     @property
+    def choose_back(self) -> Callable[..., bool] | None:
+        """The rule of ``child_weight``, see ``dpbb.problem.ChoosesSides``, or None."""
+        return self._choose_back if "child_weight" in self.text.sources else None
+
+    @property
+    def is_beside_text(self) -> bool:
+        """Whether a class has a ``tighten`` or ``choose_back`` that is no text."""
+        kind, plain = type(self), Model
+        own = kind.tighten, kind.choose_back
+        return own != (plain.tighten, plain.choose_back)
+
+    def _choose_back(
+        self, state: State, front: NDArray[np.int64], back: NDArray[np.int64]
+    ) -> bool:
+        kind: Any = type(self)
+        parent, view = self.bound_of(state), self.views[0]
+        weights = [
+            sum(kind.child_weight(view, bound, parent) for bound in side.tolist())
+            for side in (front, back)
+        ]
+        if weights[0] != weights[1]:
+            return bool(weights[1] < weights[0])
+        return bool(back.sum() > front.sum())
+
+    @property
     def tighten(self) -> Callable[..., NDArray[np.int64]] | None:
         """What tightens bounds, see ``dpbb.problem.Tightens``; None: nothing does."""
         return self._tighten if "tight_bound" in self.text.sources else None
@@ -412,7 +446,12 @@ class Model:
         return improve_beside(self, start, search)
 
     def engine_model(self, engine: str) -> Any:
-        """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
+        """Return the model that an engine compiles, see ``dpbb.problems.Modeled``.
+
+        None where a class overrides what follows from the text, by other Python.
+        """
+        if self.is_beside_text:
+            return None
         if engine == "cpu":
             from dpbb.modeling.cpu import model_of
         elif engine == "cuda":

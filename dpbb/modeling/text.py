@@ -28,6 +28,7 @@ FUNCTIONS = {
     "child_bound": ("node", "job"),
     "absent": ("node", "job"),
     "tight_bound": ("node", "ub"),
+    "child_weight": ("bound", "parent"),
 }
 """Functions of a text and their parameters behind ``self``; the first two it has to
 have."""
@@ -317,6 +318,10 @@ class _Checker(ast.NodeVisitor):
             self._refuse(
                 function, f"the parameters ({expected})", f"({', '.join(names)})"
             )
+        if "node" not in names:
+            for part in ast.walk(function):
+                if is_name(part, "node") or isinstance(part, ast.Subscript | ast.For):
+                    self._other(part, "bound, parent and plain numbers of the model")
         body = body_of(function)
         gives = self._name != "take"
         if gives and not (body and isinstance(body[-1], ast.Return)):

@@ -16,7 +16,7 @@ from dpbb.options.table import (
 # fmt: off
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from typing import Literal, SupportsIndex, TypeAlias
 
@@ -32,13 +32,13 @@ class SolveKeywords(TypedDict, total=False):
     gap_limit: float | None
     engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]
     bound: str | None
-    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"] | None  # noqa: E501
+    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back", "own"] | None  # noqa: E501
     strategy: Strategy | Literal["auto", "incumbent", "from-below"]
     all_optima: bool
     upper_bound: int | None
     cutoff: int | None
     initial: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None
-    heuristics: str
+    heuristics: str | Callable[..., Any]
     heuristic_time_s: float | None
     seed: int
     workers: int | None
@@ -63,7 +63,7 @@ class EstimateKeywords(TypedDict, total=False):
     """Keywords of ``dpbb.estimate``: options that change an estimate."""
 
     bound: str | None
-    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"] | None  # noqa: E501
+    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back", "own"] | None  # noqa: E501
     all_optima: bool
     tuning: Tuning | Mapping[str, Any]
     engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]

@@ -10,7 +10,7 @@ reference, and ``dpbb.options.derived`` (run ``docs/make_options.py`` after a ch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,10 @@ BLOCK_SIZE_RANGE = (32, 512)
 
 
 class BranchingRule(StrEnum):
-    """How a decomposed node chooses between its front and its back children."""
+    """How a decomposed node chooses between its front and its back children.
+
+    ``own``: as the problem says, see ``dpbb.problem.ChoosesSides``.
+    """
 
     MINMIN = "minmin"
     MINBRANCH = "minbranch"
@@ -41,6 +44,7 @@ class BranchingRule(StrEnum):
     ALTERNATE = "alternate"
     FRONT = "front"
     BACK = "back"
+    OWN = "own"
 
 
 class EngineName(StrEnum):
@@ -324,7 +328,7 @@ class SolveOptions:
     branching: BranchingRule | None = _search(
         kinds.choice(BranchingRule),
         "front or back children",
-        otherwise="minmin, from 200 jobs on maxsum; or the one side of the problem",
+        otherwise="the problem's own or one side; else minmin, from 200 jobs on maxsum",
         resumed=Resumed.FIXED,
     )
     strategy: Strategy = _search(
@@ -358,7 +362,10 @@ class SolveOptions:
         resumed=Resumed.ANEW,
     )
     heuristics: str = _heuristic(
-        kinds.name("auto, none or the name of a heuristic"),
+        replace(
+            kinds.name("auto, none or the name of a heuristic"),
+            given="str | Callable[..., Any]",  # solve takes a function, too
+        ),
         "auto, none, or of flow shops neh, ig, beam, tabu",
         "what looks for a first incumbent, of those that the problem has; neh alone, "
         "or neh and then another",

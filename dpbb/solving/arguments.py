@@ -63,6 +63,8 @@ class Call:
         The run that was the last to write into its folder of checkpoints.
     interrupted
         Whether somebody has pressed Ctrl-C.
+    heuristic
+        A function in the place of the heuristics before the tree, if one is given.
     """
 
     problem: Problem[Any]
@@ -76,6 +78,7 @@ class Call:
     saved: Checkpoint | None = None
     writer: RunId | None = None
     interrupted: Callable[[], bool] = lambda: False
+    heuristic: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         kinds.FUNCTION.check(self.should_stop, "should_stop")
@@ -160,6 +163,10 @@ def checked(
             f"options: expected SolveOptions, got {options!r}; single options are "
             "keywords, SolveOptions.from_mapping reads a dict"
         )
+    heuristic = changes.get("heuristics")
+    heuristic = heuristic if callable(heuristic) else None
+    if heuristic is not None:  # no option that files hold: it runs here, and now
+        changes = {**changes, "heuristics": Heuristics.AUTO}
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_engine(chosen)
     client, chosen, where = placed(client, chosen)
@@ -178,8 +185,9 @@ def checked(
         shown.note(where)
     name = instance_name_of(problem)
     return Call(
-        problem, name, chosen, shown, should_stop, began, client, detached=detached
-    )
+        problem, name, chosen, shown, should_stop, began, client,
+        detached=detached, heuristic=heuristic,
+    )  # fmt: skip
 
 
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:

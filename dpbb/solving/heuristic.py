@@ -33,7 +33,7 @@ SECONDS = 10.0
 
 def heuristic(
     instance: Any,  # names, paths, tables, instances, problems
-    method: str = Heuristics.AUTO,
+    method: str | Callable[..., Any] = Heuristics.AUTO,
     *,
     front: Iterable[Any] = (),
     back: Iterable[Any] = (),
@@ -57,7 +57,8 @@ def heuristic(
         As in ``solve``.
     method
         Name of a heuristic that the problem has (of flow shops: the rows of
-        ``dpbb.flowshop.heuristics.HEURISTICS``), or ``"auto"``: what does best.
+        ``dpbb.flowshop.heuristics.HEURISTICS``), or ``"auto"``: what does best. Or a
+        function of one's own, see ``dpbb.heuristics.OwnHeuristic``.
     time_limit_s
         Seconds from the call to its end, with what is compiled on the first use after
         an installation; default: 10, or as long as ``iterations`` take.
@@ -105,7 +106,9 @@ def heuristic(
     3868
     """
     limit = OPTIONS["heuristic_time_s"].kind.check(time_limit_s, "time_limit_s")
-    method = OPTIONS["heuristics"].kind.check(method, "method")
+    own = method if callable(method) else None
+    named = method if own is None else Heuristics.AUTO
+    named = OPTIONS["heuristics"].kind.check(named, "method")
     kinds.one_of(*DEVICES).check(device, "device")
     iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
     starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
@@ -121,9 +124,9 @@ def heuristic(
         )
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
-    searcher = heuristics_of(call.problem)
-    kinds.one_of(*Heuristics, *searcher.heuristics).check(method, "method")
-    options = call.options.replace(heuristics=method)
+    searcher = heuristics_of(call.problem, own)
+    kinds.one_of(*Heuristics, *searcher.heuristics).check(named, "method")
+    options = call.options.replace(heuristics=named)
     bound = proving_bound(call.problem)
     plan = Plan(call.problem, call.name, options, call.began, root_bound=bound)
     shown = call.progress
@@ -142,7 +145,7 @@ def heuristic(
 
             run = partial(spread, client, searcher, starts=starts)
         search = StartSearch(
-            method,
+            named,
             time_limit_s=limit,
             end=None if limit == math.inf else call.began + limit,
             threads=options.threads,

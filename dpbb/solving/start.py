@@ -94,7 +94,7 @@ def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
     try:
         return make_plan(
             call.problem, call.name, call.options, hooks, began=call.began,
-            on_incumbent=found,
+            on_incumbent=found, heuristic=call.heuristic,
         )  # fmt: skip
     except (EngineUnavailable, RuntimeError, MemoryError) as error:
         if device == "cpu":
@@ -111,6 +111,7 @@ def make_plan(
     *,
     began: float,
     on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
+    heuristic: Callable[..., Any] | None = None,
 ) -> Plan:
     """Run the start heuristics.
 
@@ -123,6 +124,8 @@ def make_plan(
         on yet it has a time of its own. What the options say of it is added.
     on_incumbent
         Called with every better schedule, and the lower bound.
+    heuristic
+        See ``Call``.
     """
     bound = proving_bound(problem)
     plan = Plan(problem, name, options, began, root_bound=bound)
@@ -144,7 +147,7 @@ def make_plan(
         initial=options.initial,
         lower_bound=bound,
     )
-    first = heuristics_of(problem).first_incumbent
+    first = heuristics_of(problem, heuristic).first_incumbent
     return searched(plan, search, first, on_incumbent=on_incumbent)
 
 

@@ -4,7 +4,14 @@
 
 #include "pair.cuh"
 
-enum Rule { MINMIN, MINBRANCH, MAXSUM, ALTERNATE, FRONT, BACK };
+enum Rule { MINMIN, MINBRANCH, MAXSUM, ALTERNATE, FRONT, BACK, OWN };
+
+#if OWN_RULE  // of the model: the side whose children weigh less
+__device__ __forceinline__ long long child_weight(long long bound, long long parent);
+using Preference = long long;
+#else
+using Preference = int;
+#endif
 
 // Gathers the bounds of all children, a pair for each job.
 //
@@ -14,8 +21,11 @@ enum Rule { MINMIN, MINBRANCH, MAXSUM, ALTERNATE, FRONT, BACK };
 template <bool AT_BASE>
 struct SelectorOf {
   static constexpr bool BASED = AT_BASE && RULE == MINMIN && !WIDE;
-  int preference;  // back children counted by the rule, less the front ones
-  int sum;         // bounds of the back children, less those of the front ones
+  Preference preference;  // back children counted by the rule, less the front ones
+  int sum;                // bounds of the back children, less those of the front ones
+#if OWN_RULE
+  int base;
+#endif
 #if WIDE
   int least;
 #else
@@ -23,7 +33,10 @@ struct SelectorOf {
   u32 less;   // the base, negative, in both halves
 #endif
 
-  __device__ __forceinline__ explicit SelectorOf(int base = 0) : preference(0), sum(0) {
+  __device__ __forceinline__ explicit SelectorOf(int base) : preference(0), sum(0) {
+#if OWN_RULE
+    this->base = base;
+#endif
 #if WIDE
     least = 0x3fffffff;
 #else
@@ -33,6 +46,10 @@ struct SelectorOf {
   }
 
   __device__ __forceinline__ void add(Pair bound, int branching_ub) {
+#if OWN_RULE
+    preference += child_weight(back_of(bound), base);
+    preference -= child_weight(front_of(bound), base);
+#endif
 #if WIDE
     const int f = front_of(bound), b = back_of(bound);
     sum += b - f;
@@ -80,7 +97,7 @@ struct SelectorOf {
     least = now;
   }
   __device__ __forceinline__ SelectorOf of_lane(int lane) const {
-    SelectorOf other;
+    SelectorOf other(0);
     other.preference = __shfl_sync(0xffffffffu, preference, lane);
     other.sum = __shfl_sync(0xffffffffu, sum, lane);
     other.least = __shfl_sync(0xffffffffu, least, lane);

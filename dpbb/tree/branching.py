@@ -107,14 +107,16 @@ def order_of(tree: TreeOptions, n_jobs: int) -> NDArray[np.intp]:
 def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
     """Return the rules that fit the sides that a problem branches on.
 
-    The first is taken where none is given: the larger sum from ``MANY_JOBS`` on.
+    The first is taken where none is given: its own, or the larger sum from
+    ``MANY_JOBS`` on.
     """
     sides = sides_of(problem)
     if len(sides) == len(SIDES):
-        rules = tuple(BranchingRule)
-        if problem.n_jobs < MANY_JOBS:
-            return rules
-        return tuple(sorted(rules, key=lambda rule: rule is not BranchingRule.MAXSUM))
+        has_own = getattr(problem, "choose_back", None) is not None
+        first = BranchingRule.MAXSUM if problem.n_jobs >= MANY_JOBS else None
+        first = BranchingRule.OWN if has_own else first
+        rules = (rule for rule in BranchingRule if has_own or rule != BranchingRule.OWN)
+        return tuple(sorted(rules, key=lambda rule: rule is not first))
     return tuple(BranchingRule.BACK if back else BranchingRule.FRONT for back in sides)
 
 
@@ -162,7 +164,11 @@ def bound_children(
     if back is None:
         ahead = problem.child_bounds(state, jobs, back=False)
         behind = problem.child_bounds(state, jobs, back=True)
-        back = choose_back(tree.branching, ahead, behind, depth, tree.branching_ub)
+        if tree.branching is BranchingRule.OWN:  # of which none is to be changed
+            own: Any = problem
+            back = bool(own.choose_back(state, ahead.copy(), behind.copy()))
+        else:
+            back = choose_back(tree.branching, ahead, behind, depth, tree.branching_ub)
         bounds = behind if back else ahead
     else:
         bounds = problem.child_bounds(state, jobs, back=back)

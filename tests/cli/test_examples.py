@@ -41,6 +41,12 @@ SAYS = {
         "reference  the same", "cpu        the same", "loss         682",
         "weighted tardiness 107", "brute force: 107",
     ),
+    "13_own_search.py": (
+        "FlowShop: 1586 nodes",
+        "NextMachine: 1549 nodes",
+        "InPython: 1549 nodes",
+        "swaps: 1",
+    ),
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }  # fmt: skip
 

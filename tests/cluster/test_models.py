@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import dpbb
+from dpbb.cluster.local import embedded_cluster
 from dpbb.result import Termination
-from tests.models import LinearOrdering
+from tests.models import InPython, LinearOrdering, NextMachine, swaps
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -37,3 +38,35 @@ def test_a_class_of_a_script_travels_to_workers():
         for more in ({"workers": 0, "engine": "reference"}, {})
     )
     assert alone.makespan == there.makespan
+
+
+def test_files_do_not_name_what_a_subclass_overrides(tmp_path):
+    problem = NextMachine("ta016")
+    with pytest.raises(dpbb.OptionError, match=r"certificate: .* encode\(\)"):
+        dpbb.solve(problem, certificate=tmp_path / "proof.json.gz", **OPTIONS)
+    given = OPTIONS | {"cutoff": 1397, "engine": "reference", "node_limit": 100}
+    dpbb.solve(problem, checkpoint=tmp_path / "run", **given)
+    with pytest.raises(dpbb.CheckpointError, match="problem="):
+        dpbb.resume(tmp_path / "run", verbosity="quiet")
+
+    class Changed(NextMachine):
+        name = "NextMachine"
+
+        def child_weight(self, bound, parent):
+            return -min(bound - parent, 21)
+
+    with pytest.raises(dpbb.CheckpointError, match="digest"):
+        dpbb.resume(tmp_path / "run", problem=Changed("ta016"), verbosity="quiet")
+    rest = dpbb.resume(
+        tmp_path / "run", problem=problem, engine="cpu", verbosity="quiet"
+    )
+    assert rest.decomposed == 1549
+
+
+def test_any_python_of_a_script_travels_too():
+    there = OPTIONS | {"engine": "auto", "heuristics": swaps}
+    assert dpbb.solve(InPython("ta016"), cutoff=1397, **there).decomposed == 1549
+    with embedded_cluster(workers=2) as (_, client):
+        client.wait_for_workers(1)
+        found = dpbb.heuristic("ta021", swaps, client=client, time_limit_s=0.5)
+    assert found.trajectory[-1].source == "swaps"

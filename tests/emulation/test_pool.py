@@ -8,7 +8,8 @@ from dpbb.engines.base import Device
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.options import BranchingRule, TreeOptions, Tuning
 from dpbb.tree.branching import rules_of
-from tests.models import Setups, TightCompletion
+from tests.models import NextMachine, Setups, TightCompletion
+from tests.oracle import RULES
 from tests.unit.engines.pool.test_session import counted_by, reference, shop
 
 pytestmark = pytest.mark.timeout(600)
@@ -27,7 +28,7 @@ def check(problem, tree, tuning):
 @pytest.mark.parametrize(
     ("rule", "bound"),
     [
-        *((rule, "lb2") for rule in BranchingRule),
+        *((rule, "lb2") for rule in RULES),
         (BranchingRule.MINMIN, "lb1"),
         (BranchingRule.MINMIN, "cascade:2-5:0-4,1-2"),
     ],
@@ -54,6 +55,7 @@ TIMES = np.random.default_rng(4).integers(1, 30, (6, 3))
     "problem",
     [
         TightCompletion(TIMES),
+        NextMachine(TIMES),
         Setups(TIMES, np.random.default_rng(5).integers(0, 9, (6, 6, 3))),
         dpbb.FlowShop(TIMES, objective="total-completion"),
     ],

@@ -9,6 +9,7 @@ from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, Selection, TreeOptions, Tuning
 from dpbb.tree import WorkUnit
+from tests.oracle import RULES
 from tests.unit.engines.pool.test_session import reference, shop
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
@@ -56,7 +57,7 @@ def test_every_way_explores_the_same_nodes(device, name, ub, bound, rule, way):
     assert found == expected
 
 
-@pytest.mark.parametrize("rule", BranchingRule)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_rule(device, way, rule):
     problem = shop(4, "lb2", n_jobs=9, n_machines=7)

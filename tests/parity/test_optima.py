@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.tree import Counters, WorkUnit, n_leaves
-from tests.oracle import TinyFlowShop, best_orders, trees
+from tests.oracle import RULES, TinyFlowShop, best_orders, trees
 from tests.parity.subject import SEEDS, better, churn
 
 
@@ -90,7 +90,7 @@ def test_all_optima_are_found_each_once(engine, data):
     assert total.best.value == best
 
 
-@pytest.mark.parametrize("rule", BranchingRule)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     "times",
     [

@@ -11,12 +11,16 @@ import pytest
 import dpbb
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.heuristics import METHODS, heuristics_of
-from dpbb.options import Heuristics
+from dpbb.heuristics import METHODS, OwnHeuristic, heuristics_of
+from dpbb.options import Heuristics, SolveOptions
 from dpbb.problem import NO_CHILD, Incumbent, StartSearch
+from dpbb.testing import LawError, check_heuristic
+from tests.models import swaps
 from tests.oracle import TinyFlowShop
 
 HERE = {"workers": 0, "verbosity": "quiet"}
+TIMES = np.random.default_rng(3).integers(1, 30, (7, 4))
+SHOP = FlowShopProblem(FlowShopInstance("seven", TIMES))
 
 
 class Costs:
@@ -183,3 +187,73 @@ def test_a_problem_without_any_order_has_none():
 def test_one_job_and_two(times):
     own = TinyFlowShop(times)
     assert found_by(own)[0].value == own.best_orders()[0]
+
+
+# -- functions that users give ---------------------------------------------------------
+
+
+def orders(problem, rng, seconds):
+    while True:
+        yield rng.permutation(problem.n_jobs)
+
+
+def test_a_heuristic_is_a_function_that_returns_a_permutation_or_yields_some():
+    best = dpbb.solve(SHOP, **HERE)
+    given = {"heuristics": lambda *_: best.permutation, "gap_limit": 0.9, **HERE}
+    result = dpbb.solve(SHOP, **given)
+    assert [step.value for step in result.trajectory] == [best.makespan]
+    assert result.trajectory[0].source == "<lambda>"
+    drawn = [dpbb.heuristic("ta021", orders, iterations=9, seed=s) for s in (1, 1, 2)]
+    assert drawn[0].makespan == drawn[1].makespan
+    assert drawn[0].permutation == drawn[1].permutation != drawn[2].permutation
+
+
+def test_who_yields_is_stopped_in_time_and_by_the_lower_bound():
+    began = time.monotonic()
+    dpbb.solve("ta021", heuristics=orders, heuristic_time_s=0.3, node_limit=1, **HERE)
+    dpbb.heuristic("ta021", orders, should_stop=lambda: True)
+    assert time.monotonic() - began < 9  # heuristics may take 10 s
+    result = dpbb.heuristic([[4], [5], [6]], orders)
+    assert (result.status, result.makespan) == ("optimal", 15)
+
+
+def test_what_is_given_otherwise_counts_too():
+    initial = dpbb.solve("ta021", heuristics="neh", node_limit=1, **HERE).permutation
+    found = dpbb.heuristic("ta021", orders, initial=initial, iterations=3)
+    assert found.permutation == initial
+    called = []
+    dpbb.solve(SHOP, heuristics=lambda *about: called.append(about), cutoff=9, **HERE)
+    assert called == []  # there is no search before a cutoff's tree
+
+
+@pytest.mark.parametrize(
+    ("gives", "expected"),
+    [
+        (None, "expected a sequence of jobs, got None"),
+        ([0, 1, 2, 3, 4, 5, 5], "expected every job once"),
+        ([[0, 1, 2, 3, 4, 5, 6]], "expected 7 jobs|expected a whole number"),
+        (iter([]), "expected a permutation, got none"),
+    ],
+)
+def test_what_is_no_permutation_is_told(gives, expected):
+    def mine(problem, rng, seconds):
+        return gives
+
+    with pytest.raises(LawError, match=rf"law 11 .*heuristic mine: .*{expected}"):
+        check_heuristic(mine, SHOP)
+
+
+def test_a_permutation_that_does_not_exist_is_told():
+    for strict in (True, False):
+        problem = Costs(4, ((1, 0),), strict=strict)
+        with pytest.raises(OptionError, match=r"before|after"):
+            dpbb.solve(problem, heuristics=lambda *_: [0, 1, 2, 3], **HERE)
+    found = check_heuristic(swaps, SHOP, seconds=0.2)
+    assert found.value == SHOP.evaluate(found.permutation)
+
+
+def test_only_calls_take_a_function():
+    with pytest.raises(OptionError, match="name of a heuristic"):
+        SolveOptions(heuristics=swaps)
+    search = StartSearch(time_limit_s=0.0)
+    assert OwnHeuristic(SHOP, swaps).first_incumbent(search) is None

@@ -12,10 +12,12 @@ import pytest
 
 import dpbb
 from dpbb.engines.reference import ReferenceEngine
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.matching import MatchingFlowShop
 from dpbb.testing import LawError, check_model
 from tests import models
-from tests.models import random_models
+from tests.models import InPython, random_models
+from tests.unit.test_heuristics import Costs
 
 MUTATIONS = {
     "ordering": [
@@ -70,6 +72,8 @@ MUTATIONS = {
         ("end = max(end, node.ends[0])\n            for", "end = max(end, node.ends[0]) - 3\n            for"),
     ],
 }  # fmt: skip
+
+TIMES = np.random.default_rng(3).integers(1, 30, (7, 4))
 
 SOURCES = {
     "ordering": (models.EXAMPLE, "LinearOrdering"),
@@ -164,5 +168,51 @@ def test_an_engine_that_counts_otherwise_is_told(monkeypatch):
 
 
 def test_other_problems_are_refused():
-    with pytest.raises(dpbb.OptionError, match=r"expected a dpbb\.Model, got str"):
+    with pytest.raises(dpbb.OptionError, match=r"expected a dpbb\.Model, .* got str"):
         check_model(textwrap.dedent("none"))
+
+
+class TooHigh(FlowShopProblem):
+    def tighten(self, state, jobs, bounds, ub, *, back):
+        return bounds + 1
+
+
+class LooksAtUb(FlowShopProblem):
+    def tighten(self, state, jobs, bounds, ub, *, back):
+        tight = FlowShopProblem(self.instance, "lb2").tighten
+        return tight(state, jobs, bounds, ub, back=back) if ub % 2 else bounds
+
+
+class Draws(FlowShopProblem):
+    def choose_back(self, state, front, back):
+        return np.random.default_rng().integers(2) == 1
+
+
+class SaysNoSide(FlowShopProblem):
+    def choose_back(self, state, front, back):
+        return "back"
+
+
+class TextTooHigh(dpbb.FlowShop):
+    def tighten(self, state, jobs, bounds, ub, *, back):
+        return bounds + 30
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [(TooHigh, 1), (LooksAtUb, 8), (Draws, 10), (SaysNoSide, 10), (TextTooHigh, 1)],
+)
+def test_wrong_ones_are_caught(kind, law):
+    shop = FlowShopInstance("seven", TIMES)
+    with pytest.raises(LawError, match=rf"{kind.__name__}: law {law} .*left \["):
+        check_model(kind(shop))
+
+
+def test_right_ones_keep_the_laws():
+    for problem in (
+        FlowShopProblem(FlowShopInstance("seven", TIMES)),
+        Costs(6, ((0, 1),)),
+        Costs(5, side="back"),
+    ):
+        assert "all hold" in check_model(problem, nodes=30).summary()
+    check_model(InPython(TIMES), engines=())

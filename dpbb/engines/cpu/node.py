@@ -133,17 +133,20 @@ def open_many(
 ) -> int:
     """``open_children`` for a table of any size; number of open children."""
     groups = tables.groups[table]
+    at = depth * tables.model.node_lanes
     least = bound_all(
         tables.model,
         explorer.nodes,
-        depth * tables.model.node_lanes,
+        at,
         explorer,
         tables.first_lane[table],
         2 * tables.first_slot[table],
         groups,
         tables.largest,
     )
-    side = best_side(tables.rule, depth, explorer, groups, least)
+    side = best_side(
+        tables.model, explorer.nodes, at, tables.rule, depth, explorer, groups, least
+    )
     bits = FRONT_BITS << side
     four = zeros(explorer.bounds, TILE_4)
     limit = splat(ub, four)
@@ -188,7 +191,7 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
 def open_by_first_bound(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
     """``open_children`` by the bound that chooses the side, which is chosen here."""
     table = tables.table_of[depth]
-    if tables.groups[table] == 2:
+    if tables.groups[table] == 2 and not tables.rule.is_own:
         two = zeros(explorer.taken, TILE_2)
         alive: int = popcount(open_tile(tables, explorer, depth, ub, table, two))
         for word in range(1, tables.words):

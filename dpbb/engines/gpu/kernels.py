@@ -147,6 +147,7 @@ class KernelShape:
             **self.model.defines,
             "WIDE": int(self.model.wide),
             "RULE": self.rule.name,
+            "OWN_RULE": int(self.rule is BranchingRule.OWN),
             "EQUAL_JOBS": int(self.equal_jobs),
             "WARPS": self.warps,
             "MIN_BLOCKS": self.min_blocks,

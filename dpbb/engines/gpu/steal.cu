@@ -325,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #endif
     const int children = N - depth;
     Pair bounds[N_MASK];
-    Selector selector;
+    Selector selector(node_bound(node));
 #pragma unroll(N_MASK <= 8 ? N_MASK : 1)
     for (int round = 0; round < N_MASK; ++round) {
       if (round * LANES >= children) break;

@@ -120,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
       zeros = digit ? 0 : zeros + 1;
       int job = 0, seen = 0, before = -1;
       bool copy = false;
-      Selector selector;
+      Selector selector(node_bound(node));
       Pair taken = PAIR_TOP;
       for (int w = 0; w < N_MASK; ++w) {
         u32 mine = *word_at(page, lane, MASK_AT + w);

@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES) branch(
     const u16 *const row = rows + (u64)node * N, *const left = row + n_front;
     const u32 *const common = table + N * ROW;
     const Node all = node_of(state_of(root, table, row, n_front, backs[node]), common);
-    Selector selector;
+    Selector selector(node_bound(all));
     for (int i = lane; i < N - depth; i += LANES)
       selector.add(child_bounds(all, table + left[i] * ROW, common), branching_ub);
     for (int far = 1; far < LANES; far *= 2) selector.add(selector.of_lane(lane ^ far));

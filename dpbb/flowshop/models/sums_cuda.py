@@ -26,7 +26,7 @@ def serves(problem: FlowShop) -> bool:
     return bool(sums and plain and problem.n_jobs <= MOST_JOBS)
 
 
-class SumsOnGpu(FlowShop):
+class SumsOnGpu(FlowShop, own=False):
     """The same costs and bounds, of nodes that hold their ends and their cost alone.
 
     What is sorted comes in an order that is fixed: a step for each job on each machine,

@@ -26,6 +26,12 @@ __device__ __forceinline__ int warp_sum(int value) {
 #endif
 }
 
+__device__ __forceinline__ long long warp_sum(long long value) {
+  for (int step = 16; step; step >>= 1)
+    value += __shfl_xor_sync(ALL_LANES, value, step);
+  return value;
+}
+
 __device__ __forceinline__ int warp_min(int value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_min_sync(ALL_LANES, value);

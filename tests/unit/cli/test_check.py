@@ -35,7 +35,7 @@ def test_a_wrong_one_is_told_by_its_law(tmp_path, monkeypatch, capsys):
         ("12_own_model", "expected MODULE:PROBLEM"),
         ("no_such_module:problem", "No module named 'no_such_module'"),
         ("12_own_model:nothing", "expected a name of 12_own_model"),
-        ("math:pi", r"expected a dpbb.Model, got float"),
+        ("math:pi", "expected a dpbb.Model"),
     ],
 )
 def test_what_is_no_model_is_refused(path, expected, capsys):

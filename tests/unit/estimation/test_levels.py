@@ -15,10 +15,10 @@ from dpbb.estimation import background
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.problems import FAMILIES, Family
 from dpbb.tree.work_unit import WorkUnit
-from tests.oracle import TinyFlowShop, best_orders
+from tests.oracle import RULES, TinyFlowShop, best_orders
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def counted(problem, tree, ub):
     return counts.decomposed, counts.leaves
 
 
-@pytest.mark.parametrize("rule", list(BranchingRule))
+@pytest.mark.parametrize("rule", RULES)
 def test_a_small_tree_is_counted(rule):
     ub = BEST
     found = dpbb.estimate(

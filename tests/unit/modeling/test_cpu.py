@@ -7,21 +7,35 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.engines import explore_to_end, get_engine
+from dpbb.engines import choose_engine, explore_to_end, get_engine
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem
 from dpbb.modeling import cpu
-from dpbb.options import SolveOptions
+from dpbb.options import BranchingRule, SolveOptions
 from dpbb.tree import WorkUnit
-from dpbb.tree.branching import tree_of
-from tests.models import KINDS, LinearOrdering, TotalCompletion, random_models
+from dpbb.tree.branching import refusal, rules_of, tree_of
+from tests.models import (
+    KINDS,
+    InPython,
+    LinearOrdering,
+    NextMachine,
+    TotalCompletion,
+    random_models,
+)
 from tests.unit.modeling.test_model import best_cost
 
 IN_LANES = {
     "ordering": True, "tardiness": False, "completion": True, "setups": True,
-    "blocking": True, "matching": True, "makespan": True, "tight": True,
+    "blocking": True, "matching": True, "makespan": True, "own search": True,
+    "tight": True,
 }  # fmt: skip
 
 SLOW = "completion", "tight", "setups"  # more of the same to compile
+
+
+TIMES = np.random.default_rng(3).integers(1, 30, (7, 4))
+BEST = 132
+HERE = {"workers": 0, "verbosity": "quiet"}
 
 
 def counted(problem, name, ub, order=None, cuts=()):
@@ -182,3 +196,76 @@ def test_values_of_more_than_16_bits_take_32():
     assert cpu.narrowest_dtype(wide, wide.trivial_ub) is np.int32
     ub = best_cost(wide) + 1
     assert counted(wide, "reference", ub) == counted(wide, "cpu", ub)
+
+
+# -- bounds and branching rules of users: examples/13_own_search.py --------------------
+
+
+def test_a_text_explores_the_tree_that_any_python_explores():
+    ways = [(NextMachine, "reference"), (NextMachine, "cpu"), (InPython, "reference")]
+    alike = [counted(kind(TIMES), engine, BEST + 1) for kind, engine in ways]
+    assert alike[0] == alike[1] == alike[2]
+    plain = counted(dpbb.FlowShop(TIMES), "reference", BEST + 1)
+    assert alike[0][0] < plain[0]
+    assert alike[0][3] == plain[3]  # the optimal permutations
+
+
+class Weighs(dpbb.FlowShop):
+    """Everything that may stand in a weight."""
+
+    step = 3
+
+    def rise(self, bound, parent):
+        return bound - parent
+
+    def child_weight(self, bound, parent):
+        weight = 7
+        if self.rise(bound, parent) > self.step and bound != parent:
+            weight = -min(5, self.rise(bound, parent) * self.step)
+        else:
+            weight += 1 if bound > parent else bound == parent
+        return weight
+
+
+@pytest.mark.parametrize(
+    ("shop", "ub"), [(TIMES, BEST), ("ta016", 1370), ("ta049", 2890), ("ta073", 5670)]
+)
+def test_weights_are_those_of_the_reference_with_any_number_of_children(shop, ub):
+    reference, cpu = (counted(Weighs(shop), name, ub) for name in ("reference", "cpu"))
+    assert reference == cpu
+    assert reference[0] > 10
+
+
+@pytest.mark.parametrize("line", ["node.ends[0]", "self.times[0][0]", "len(node.left)"])
+def test_a_weight_reads_numbers_alone(line, tmp_path):
+    text = "class Reads(dpbb.FlowShop):\n    def child_weight(self, bound, parent):\n"
+    path = tmp_path / "reads.py"
+    path.write_text(f"{text}        return bound - {line}\n")
+    with pytest.raises(dpbb.ModelError, match=r"reads.py:3: .*plain numbers"):
+        exec(compile(path.read_text(), str(path), "exec"), {"dpbb": dpbb})  # noqa: S102
+
+
+def test_another_rule_may_be_asked_for_and_no_other_problem_has_this_one():
+    problem = NextMachine(TIMES)
+    assert rules_of(problem)[0] is BranchingRule.OWN
+    other = tree_of(problem, SolveOptions(branching="minmin"), None)
+    assert (refusal(problem, other), other.branching) == (None, BranchingRule.MINMIN)
+    with pytest.raises(OptionError, match=r"expected minmin or .*got 'own'"):
+        dpbb.solve(TIMES, branching="own", **HERE)
+
+
+def test_compiled_engines_refuse_what_is_no_text_and_auto_says_so():
+    class Rule(dpbb.FlowShop):
+        def choose_back(self, state, front, back):
+            return front.min() < back.min()
+
+    for kind in InPython, Rule:
+        with pytest.raises(
+            dpbb.EngineUnavailable, match=f"no model of {kind.__name__}"
+        ):
+            dpbb.solve(kind(TIMES), engine="cpu", **HERE)
+        tree = tree_of(kind(TIMES), SolveOptions(), None)
+        engine, reason = choose_engine("auto", kind(TIMES), tree)
+        assert engine.name == "reference"
+        assert f"no cpu: engine cpu has no model of {kind.__name__}" in reason
+    assert dpbb.estimate(Rule("ta016"), upper_bound=1300, seconds=0.1).decomposed > 0
