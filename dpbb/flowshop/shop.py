@@ -136,7 +136,8 @@ class FlowShop(Model):
         if own:
             cls.name = vars(cls).get("name", cls.__name__)
             names = {"encode", "with_bound", "with_names"}
-            if {"take", "node_bound", "evaluate_all"} & vars(cls).keys():
+            costs = {"take", "node_bound", "evaluate_all", *cls.text.helpers}
+            if costs & vars(cls).keys():
                 names.add("job_kinds")  # other costs
             for name in names - vars(cls).keys():
                 setattr(cls, name, None)
@@ -330,7 +331,7 @@ class FlowShop(Model):
             weights[:, None, None] * times, weights[None, :, None] * times[:, None]
         )
         own = (weights[:, None] * times).sum(axis=0)
-        return {
+        first = {
             "ends": self.begins().min(axis=0),
             "done": (self.release + on_the_way.sum(axis=1) + self.delivery).max(),
             "smith": (pairs.sum(axis=(0, 1)) + own) // 2,
@@ -338,6 +339,7 @@ class FlowShop(Model):
             "early": np.sort(self.early, axis=0).T.ravel(),
             "light": np.sort(weights),
         }
+        return {name: value for name, value in first.items() if name in self.state}
 
     # -- the text ----------------------------------------------------------------------
 
@@ -687,17 +689,12 @@ class FlowShop(Model):
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the kind, the objective and the instance.
-
-        Of a subclass, of its text and of what that reads, too.
-        """
+        """Digest of kind, objective and instance; a subclass has that of a text."""
+        if self.is_own:
+            return super().digest
         parts = [self.name, self.said]
         for name, one in self.features.said().items():
             parts.append(name if one is True else f"{name} {one}")
-        if self.is_own:
-            parts.append(self.text.digest)
-            read = sorted({*self.shape.numbers, *self.shape.tables})
-            parts += [f"{n} {np.asarray(getattr(self, n)).tolist()}" for n in read]
         text = " ".join([*parts, self.instance.digest])
         return hashlib.sha256(text.encode()).hexdigest()
 

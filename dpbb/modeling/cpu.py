@@ -700,15 +700,12 @@ def obstacle(problem: Any) -> str | None:
     """Why a problem's text cannot be compiled; None: it can."""
     problem = text_of(problem)
     try:
-        instances = (
-            [problem] if len(problem.sides) == 1 else [problem, problem.mirrored()]
-        )
         shape = problem.shape
     except ModelError as error:
         return str(error)
     for name in shape.both_orders:
         first, last = (
-            np.asarray(getattr(i, name)) for i in (instances[0], instances[-1])
+            np.asarray(getattr(problem.instances[side], name)) for side in (0, -1)
         )
         if not np.array_equal(first, last):
             return f"the order {name} of its mirror image is another one"
@@ -741,10 +738,9 @@ def ordered_tables(
 ) -> list[dict[str, NDArray[np.int64]]]:
     """Tables as each side sees them, jobs numbered in root order."""
     shape = problem.shape
-    instances = [problem] if shape.sides == 1 else [problem, problem.mirrored()]
     place = np.argsort(order)
     found = []
-    for instance in instances:
+    for instance in problem.instances:
         tables = {}
         for name in shape.tables:
             table = np.asarray(getattr(instance, name)).astype(np.int64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
@@ -153,14 +154,23 @@ class Model:
 
         By default it is safe, not small: narrow integers need a smaller one.
         """
-        views = [self] if len(self.sides) == 1 else [self, self.mirrored()]
         return self.trivial_ub + sum(
-            int(np.abs(np.asarray(getattr(view, name), np.int64)).sum())
-            for view in views
+            int(np.abs(np.asarray(getattr(view, name), np.int64)).sum(dtype=object))
+            for view in self.instances
             for name in self.shape.tables
         )
 
     # -- what follows ------------------------------------------------------------------
+
+    @cached_property
+    def instances(self) -> tuple[Model, ...]:
+        """The model and, of two sides, its mirror image."""
+        if len(self.sides) == 1:
+            return (self,)
+        mirror = self.mirrored()
+        if not isinstance(mirror, Model):
+            self._refuse("mirrored", "a model, the mirror image", repr(mirror)[:60])
+        return self, mirror
 
     @cached_property
     def shape(self) -> Shape:
@@ -178,8 +188,18 @@ class Model:
             )
         for name in ("n_jobs", "trivial_ub"):
             value = getattr(self, name, None)
-            if not isinstance(value, int | np.integer):
-                self._refuse(name, "a whole number, made in __init__", repr(value)[:60])
+            if not isinstance(value, int | np.integer) or value < 1:
+                expected = "a whole number from 1 on, made in __init__"
+                self._refuse(name, expected, repr(value)[:60])
+        if self.sides not in (("front",), ("front", "back")):
+            raise ModelError(
+                f"sides of {self.name}: expected ('front',) or ('front', 'back'), got "
+                f"{self.sides!r}"
+            )
+        for name in ("state", "shared", "sums"):
+            if not isinstance(value := getattr(self, name), Mapping):
+                expected = 'fields by name, as in {"time": None}'
+                self._refuse(name, expected, repr(value)[:60])
         fields = [
             Field(name, kind, self._length(of, name, length))
             for of, kind in (("state", "own"), ("shared", "shared"))
@@ -192,33 +212,48 @@ class Model:
             length = axes[1] if len(axes) > 1 else None
             reverse = length is not None and len(self.sides) > 1
             if reverse:
-                there = np.asarray(getattr(self.mirrored(), table))
+                there = np.asarray(getattr(self.instances[1], table))
                 reverse = np.array_equal(there[:, ::-1], getattr(self, table))
             fields.append(Field(name, "sum", length, table, reverse))
-        taken = {"left", "other", "last"} & {field.name for field in fields}
-        if taken:
+        names = ["left", "other", "last", *(field.name for field in fields)]
+        if twice := {name for name in names if names.count(name) > 1}:
             raise ModelError(
-                f"fields of {self.name}: expected others than {', '.join(taken)}, "
-                "which every node has"
+                f"fields of {self.name}: expected each name once, and others than "
+                f"left, other and last, which every node has, got {', '.join(twice)}"
             )
         text = self.text.folded(self)
         if text.uses_last:
             fields.append(Field("last", "own", None))
-        if self.sides not in (("front",), ("front", "back")):
-            raise ModelError(
-                f"sides of {self.name}: expected ('front',) or ('front', 'back'), got "
-                f"{self.sides!r}"
-            )
         if "absent" in self.text.sources and len(self.sides) > 1:
             raise ModelError(f"{self.name}: expected one side beside absent, got two")
-        return shape_of(
-            text,
-            self.n_jobs,
-            len(self.sides),
-            tuple(fields),
-            self,
-            never_negative=self.never_negative,
+        front, *back = (
+            shape_of(
+                text,
+                self.n_jobs,
+                len(self.sides),
+                tuple(fields),
+                one,
+                never_negative=self.never_negative,
+            )
+            for one in self.instances
         )
+        for mirror in back:
+            self._check_mirror(front, mirror)
+        return front
+
+    def _check_mirror(self, front: Shape, back: Shape) -> None:
+        """Refuse what is compiled once for both sides, and differs."""
+        for name, size in front.tables.items():
+            if back.tables[name] != size:
+                got = f"{back.tables[name]}"
+                self._refuse("mirrored", f"self.{name} of shape {size}", got)
+        for name, number in front.text.switches.items():
+            if (got := getattr(self.instances[1], name, None)) != number:
+                expected = (
+                    f"self.{name} = {number} as here (what differs is a table: write "
+                    f"self.{name}[0] of an array of one number)"
+                )
+                self._refuse("mirrored", expected, repr(got)[:60])
 
     def _refuse(self, name: str, expected: str, got: str) -> NoReturn:
         """Refuse what the class says by an attribute, with its line if it has one."""
@@ -226,7 +261,8 @@ class Model:
         try:
             kind = next(one for one in type(self).__mro__ if name in vars(one))
             lines, first = inspect.getsourcelines(kind)
-            at = next(i for i, li in enumerate(lines) if li.lstrip().startswith(name))
+            starts = name, f"def {name}"
+            at = next(i for i, li in enumerate(lines) if li.lstrip().startswith(starts))
             where = f"{inspect.getsourcefile(kind)}:{first + at}: {where}"
         except (OSError, TypeError, StopIteration):
             pass  # of a class that was typed at a prompt, or made otherwise
@@ -244,7 +280,6 @@ class Model:
     @cached_property
     def views(self) -> tuple[SimpleNamespace, ...]:
         """What the text sees as ``self`` on each side: lists and Python's integers."""
-        instances = [self] if len(self.sides) == 1 else [self, self.mirrored()]
         shape = self.shape
         helpers = {name: getattr(type(self), name) for name in self.text.helpers}
         view = type("View", (SimpleNamespace,), helpers)
@@ -256,46 +291,78 @@ class Model:
                 },
                 **shape.text.switches,
             )
-            for one in instances
+            for one in self.instances
         )
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the text and of all public attributes."""
-        data = [
-            (name, value.tolist() if isinstance(value, np.ndarray) else value)
-            for name, value in sorted(vars(self).items())
-            if name not in _CACHED and not name.startswith("_")
-        ]
-        written = repr((self.name, self.text.digest, data))
-        return hashlib.sha256(written.encode()).hexdigest()
+        """Digest of all that the text reads.
+
+        Raises
+        ------
+        ModelError
+            Asked once more it is something else.
+        """
+        if (read := self._read()) != copy(self)._read():
+            raise ModelError(
+                f"{self.name}: expected mirrored, root and all that the text reads to "
+                "say the same when asked again: draw random numbers in __init__ alone"
+            )
+        return hashlib.sha256(read.encode()).hexdigest()
+
+    def _read(self) -> str:
+        root, kinds = self.root_state(), getattr(self, "job_kinds", None)
+        return repr(
+            (
+                self.name,
+                self.shape.digest,
+                self.tightened,
+                int(self.trivial_ub),
+                kinds if kinds is None else np.asarray(kinds).tolist(),
+                (root.own, root.shared, root.sums),
+                [sorted(vars(view).items()) for view in self.views],
+            )
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: one for name, one in vars(self).items() if name not in _CACHED}
 
     def root_state(self) -> State:
         """State of the empty partial schedule."""
-        own, sums = [], []
-        shared: Values = {}
-        instances = [self] if len(self.sides) == 1 else [self, self.mirrored()]
-        for view, instance in zip(self.views, instances, strict=True):
-            given = instance.root()
-            values = {
-                field.name: _listed(given.get(field.name), field.length)
-                for field in self.shape.fields
-                if field.kind != "sum"
-            }
+        own, shared, sums = [], [], []
+        for view, instance in zip(self.views, self.instances, strict=True):
+            values = self._first_values(instance.root())
             own.append({name: values[name] for name in self.state})
             if self.shape.text.uses_last:
                 own[-1]["last"] = self.n_jobs
-            shared = shared or {name: values[name] for name in self.shared}
+            shared.append({name: values[name] for name in self.shared})
             sums.append(
                 {
                     name: np.sum(getattr(view, table), axis=0).tolist()
                     for name, table in self.sums.items()
                 }
             )
-        return State(tuple(own), shared, tuple(sums), frozenset(range(self.n_jobs)))
+        if shared[-1] != shared[0]:
+            self._refuse("mirrored", f"a root of {shared[0]}", f"{shared[-1]}")
+        left = frozenset(range(self.n_jobs))
+        return State(tuple(own), shared[0], tuple(sums), left)
+
+    def _first_values(self, given: Any) -> Values:
+        """Return the first values of all fields but sums; ``given`` is said by root."""
+        fields = {one.name: one.length for one in self.shape.fields if one.table == ""}
+        known = [name for name in fields if name != "last"]
+        if not isinstance(given, Mapping) or not given.keys() <= set(known):
+            got = ", ".join(map(str, given)) if isinstance(given, Mapping) else given
+            self._refuse("root", f"some of the fields {', '.join(known)}", f"{got}")
+        values = {}
+        for name, length in fields.items():
+            shape = () if length is None else (length,)
+            value = np.asarray(given.get(name, np.zeros(shape, int)))
+            if value.shape != shape or (value.size and value.dtype.kind not in "iub"):
+                expected = f"{name} of whole numbers, shape {shape}"
+                self._refuse("root", expected, repr(given[name])[:60])
+            values[name] = value.astype(int).tolist()
+        return values
 
     def node(self, state: State, back: bool = False) -> SimpleNamespace:
         """Return a node as the text sees it from a side."""
@@ -467,17 +534,8 @@ def text_of(problem: Any) -> Model:
     return found
 
 
-_CACHED = ("shape", "views", "digest")
+_CACHED = ("instances", "shape", "views", "digest")
 """Attributes that follow from the others."""
-
-
-def _listed(value: Any, length: int | None) -> Any:
-    if length is None:
-        return 0 if value is None else int(value)
-    found = [0] * length if value is None else np.asarray(value).tolist()
-    if len(found) != length:
-        raise ModelError(f"root: expected {length} values, got {len(found)}")
-    return found
 
 
 def _copied(value: Any) -> Any:

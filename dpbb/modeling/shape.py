@@ -167,6 +167,12 @@ def shape_of(
                 f"{table}: expected an axis {axis} of {what}, got a length of "
                 f"{finder.tables[table][axis]}"
             )
+    for name in sorted(finder.orders | finder.both_orders):
+        order = np.asarray(getattr(data, name))
+        if wrong := set(order.ravel().tolist()) - set(range(n_jobs)):
+            raise ModelError(
+                f"{name}: expected jobs, 0 to {n_jobs - 1}, got {min(wrong)}"
+            )
     return Shape(
         text=text,
         n_jobs=n_jobs,
@@ -273,8 +279,9 @@ class _Finder:
                 self.lasts.add((name, axis))
             if self.axes.setdefault((name, axis), is_job) != is_job:
                 self._refuse(
-                    f"an axis {axis} of {name} that is numbered by jobs, or not",
-                    f"both uses of self.{name}",
+                    f"jobs as all indices of axis {axis} of {name}, or as none (write "
+                    "the others to a table or number of their own in __init__)",
+                    ast.unparse(index),
                 )
 
     def _refuse(self, expected: str, got: str) -> NoReturn:
@@ -290,7 +297,13 @@ class _Finder:
 
     def table(self, name: str, axes: int) -> None:
         """Note that a table is used with so many indices."""
-        value = np.asarray(self._attribute(name))
+        given = self._attribute(name)
+        try:
+            value = np.asarray(given)
+        except ValueError:
+            self._refuse(f"rows of the same length in self.{name}", "others")
+        if value.size and value.dtype.kind in "iu" and abs(value).max() >> 62:
+            self._refuse(f"numbers below 2**62 in self.{name} (scale them)", "others")
         if value.dtype.kind not in "iub" or value.ndim != axes or axes > 3:
             self._refuse(
                 f"a table of whole numbers with {axes} axes as self.{name}",

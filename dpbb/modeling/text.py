@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -42,6 +43,16 @@ COMPARISONS: dict[type[ast.AST], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+
+
+INSTEAD: dict[type[ast.AST], str] = {
+    ast.While: "; write for K in range(END), with an if inside",
+    ast.Break: "; go on to the end, with an if around what is done",
+    ast.Continue: "; write an if around the rest of the loop",
+    ast.Try: "; write an if: nothing here raises",
+    ast.AnnAssign: "; write NAME = VALUE, without a type",
+}
+"""What to write in the place of a statement."""
 
 
 class ModelError(InstanceError):
@@ -71,22 +82,40 @@ class Source:
     switches: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, kind: type, name: str) -> Source:
+    def of(cls, kind: type, name: str, callers: tuple[str, ...] = ()) -> Source:
         """Read a method's source; OSError if there is none."""
-        function = getattr(kind, name)
+        function = inspect.getattr_static(kind, name)
+        plain = isinstance(function, FunctionType) and function.__name__ != "<lambda>"
+        if not plain or hasattr(function, "__wrapped__"):
+            raise ModelError(
+                f"{kind.__name__}.{name}: expected a method written with def, without "
+                "a decorator that puts another one in its place"
+            )
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "?"
-        text = textwrap.dedent("".join(lines))
-        called = {
-            of_self
-            for node in ast.walk(ast.parse(text))
-            if isinstance(node, ast.Call)
-            and (of_self := attribute_of(node.func, "self"))
-        }
-        helpers = (
-            (one, cls.of(kind, one)) for one in sorted(called) if hasattr(kind, one)
-        )
-        return cls(text, file, first, tuple(helpers))
+        source = cls(textwrap.dedent("".join(lines)), file, first)
+        return source.bound(kind, (*callers, name))
+
+    def bound(self, kind: type, callers: tuple[str, ...]) -> Source:
+        """Return it with the helpers of a class, which may have others than its base.
+
+        Parameters
+        ----------
+        callers
+            This function last, and before it those that call it as a helper.
+        """
+        helpers = {}
+        for node in ast.walk(ast.parse(self.text)):
+            name = attribute_of(node.func, "self") if isinstance(node, ast.Call) else ""
+            if not name or not hasattr(kind, name):
+                continue
+            if name in callers:
+                raise ModelError(
+                    f"{self.file}:{self.line + node.lineno - 1}: in {callers[-1]}: "  # type: ignore[attr-defined]
+                    f"expected no function that calls itself, got {name}: write a loop"
+                )
+            helpers[name] = Source.of(kind, name, callers)
+        return replace(self, helpers=tuple(sorted(helpers.items())))
 
     @property
     def tree(self) -> ast.FunctionDef:
@@ -123,6 +152,9 @@ class _Inliner(ast.NodeTransformer):
         if len(body) != 1 or not isinstance(body[0], ast.Return) or not body[0].value:
             where = f"{source.file}:{source.line}: in {name}"
             raise ModelError(f"{where}: expected one return alone, got more, or none")
+        if others := names_in(body[0].value) - {"self", "min", "max", "len", *names}:
+            where, got = f"{source.file}:{source.line}: in {name}", ", ".join(others)
+            raise ModelError(f"{where}: expected its parameters and self, got {got}")
         if len(names) != len(node.args) or node.keywords:
             where = f"{source.file}:{node.lineno}"
             got = ast.unparse(node)
@@ -228,11 +260,11 @@ class Text:
             if owner is base or vars(owner)[name] is None:
                 continue
             inherited = owner is not kind and getattr(owner, "text", None)
-            if inherited and name in inherited.sources:
-                sources[name] = inherited.sources[name]
-                continue
             try:
-                sources[name] = Source.of(kind, name)
+                if inherited and name in inherited.sources:
+                    sources[name] = inherited.sources[name].bound(kind, (name,))
+                else:
+                    sources[name] = Source.of(kind, name)
             except (OSError, TypeError) as error:
                 return cls(
                     {}, f"the source of {kind.__name__} cannot be read ({error})"
@@ -303,6 +335,7 @@ class _Checker(ast.NodeVisitor):
         self._source = source
         self._parameters = FUNCTIONS[name]
         self._known = set(self._parameters)
+        self._loops: list[str] = []  # variables of the loops around a statement
         self._stored = {
             node.id
             for node in ast.walk(source.tree)
@@ -348,7 +381,7 @@ class _Checker(ast.NodeVisitor):
     def statement(self, node: ast.stmt) -> None:
         """Check a statement and what is in it."""
         if isinstance(node, ast.Assign):
-            if len(node.targets) != 1:
+            if len(node.targets) != 1 or isinstance(node.targets[0], ast.Tuple):
                 self._other(node, "one target of an assignment; write two lines")
             self.expression(node.value)
             self._target(node.targets[0])
@@ -369,9 +402,15 @@ class _Checker(ast.NodeVisitor):
                 self._order(over)
             else:
                 self._iterable(over)
+            before = set(self._known)
             self._known |= set(names)
+            self._loops += names
             for one in node.body:
                 self.statement(one)
+            del self._loops[-len(names) :]
+            # nobody may be left; on a GPU a loop's own variables end with it
+            self._known = before if is_left_set(over) else self._known
+            self._known -= set(names)
         elif isinstance(node, ast.If):
             self.expression(node.test)
             before, known = self._known, []
@@ -388,7 +427,8 @@ class _Checker(ast.NodeVisitor):
                 node, "one return, at the end; keep the value in a variable until then"
             )
         elif not isinstance(node, ast.Pass):
-            self._other(node, "an assignment, for, if or a return at the end")
+            instead = INSTEAD.get(type(node), "")
+            self._other(node, f"an assignment, for, if or a return at the end{instead}")
 
     def _target(self, node: ast.expr) -> None:
         base = node.value if isinstance(node, ast.Subscript) else node
@@ -399,7 +439,11 @@ class _Checker(ast.NodeVisitor):
             self.expression(node.slice)
         if not (is_field or isinstance(node, ast.Name)):
             self._other(node, "a variable or a field of the node to assign to")
-        if isinstance(node, ast.Name) and node.id in ("self", *self._parameters):
+        if isinstance(node, ast.Name) and node.id in (
+            "self",
+            *self._parameters,
+            *self._loops,
+        ):
             self._other(node, "a variable of another name")
         if isinstance(node, ast.Name):
             self._known.add(node.id)
@@ -434,7 +478,11 @@ class _Checker(ast.NodeVisitor):
             if node.id in ("self", "node"):
                 self._other(node, f"a field, as in {node.id}.NAME")
             if node.id in self._stored - self._known:
-                self._other(node, f"{node.id} to have a value whatever an if says")
+                self._other(
+                    node,
+                    f"{node.id} to have a value whatever an if says or a loop does "
+                    "(its own variable ends with it: copy that to another one)",
+                )
             if node.id not in self._known:
                 known = f"a variable of {self._name} or self.{node.id}"
                 self._other(node, f"{known}, made in __init__")
@@ -485,7 +533,11 @@ class _Checker(ast.NodeVisitor):
             return
         known = is_name(node.func, "min") or is_name(node.func, "max")
         if not known or len(node.args) < 2 or node.keywords:
-            self._other(node, "min or max of two values or more, or len(node.left)")
+            self._other(
+                node,
+                "min or max of two values or more, or len(node.left); compute others "
+                "in __init__, or write a loop",
+            )
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 self._other(node, "each value by itself; write a loop")

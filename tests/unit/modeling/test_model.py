@@ -67,3 +67,87 @@ def test_absent_needs_one_side():
 
     with pytest.raises(dpbb.ModelError, match="expected one side beside absent"):
         _ = Both(np.ones((3, 3), int)).shape
+
+
+class Scaled(LinearOrdering):
+    """All that a text reads may differ from one instance to the next."""
+
+    factor = 1
+
+    def __init__(self, worth, back=1, first=0):
+        super().__init__(worth)
+        self._back, self.first = back, first
+
+    def root(self):
+        return {"loss": self.first}
+
+    def mirrored(self):
+        return type(self)(self.worth.T, self._back, self.first)
+
+    def take(self, node, job):
+        loss = 0
+        for other in node.left:
+            loss += self.factor * self._back * self.excess[job][other]
+        node.loss += loss
+
+
+class Doubled(Scaled):
+    factor = 2
+
+
+class Named(Scaled):
+    shared = {"loss": None, "more": None}  # noqa: RUF012
+
+
+def test_the_digest_is_of_all_that_the_text_reads():
+    worth = np.arange(9).reshape(3, 3)
+    made = [
+        Scaled(worth),
+        Doubled(worth),
+        Named(worth),
+        Scaled(worth.T),
+        Scaled(worth, back=3),
+        Scaled(worth, first=5),
+    ]
+    assert len({one.digest for one in made}) == len(made)
+    labelled = Scaled(worth)
+    labelled.label = "read by nobody"
+    assert labelled.digest == made[0].digest
+
+
+class Shop(dpbb.FlowShop):
+    def cost(self, job, end):
+        return 2 * end
+
+
+def test_a_shop_with_another_text_is_another_one():
+    times = [[1, 2], [3, 1]]
+    assert Shop(times).digest != dpbb.FlowShop(times).digest
+
+
+@pytest.mark.parametrize(
+    ("mirror", "expected"),
+    [
+        (lambda one: None, "a model, the mirror image, got None"),
+        (lambda one: Scaled(one.worth.T, back=2), r"self\._back = 1 as here"),
+        (lambda one: Scaled(one.worth[1:, 1:]), r"excess|an axis 0 of 3 jobs"),
+        (lambda one: Scaled(one.worth.T, first=1), r"a root of \{'loss': 0\}"),
+        (
+            lambda one: Scaled(one.worth * np.random.default_rng().integers(9**9)),
+            "the same when asked again",
+        ),
+    ],
+)
+def test_a_mirror_image_that_is_none_is_refused(mirror, expected, monkeypatch):
+    monkeypatch.setattr(Scaled, "mirrored", mirror)
+    with pytest.raises(dpbb.ModelError, match=expected):
+        _ = Scaled(np.arange(9).reshape(3, 3)).digest
+
+
+@pytest.mark.parametrize(
+    "root", [{"los": 1}, {"loss": 2.7}, {"loss": [1]}, {"loss": 2**80}, [("loss", 1)]]
+)
+def test_first_values_that_are_none_are_refused(root, monkeypatch):
+    monkeypatch.setattr(Scaled, "root", lambda one: root)
+    with pytest.raises(dpbb.ModelError, match=r"root of .*: expected .*loss"):
+        Scaled(np.ones((3, 3), int)).root_state()

@@ -1,5 +1,6 @@
 """What is outside of a model's language is refused, with the line and another way."""
 
+import ast
 import re
 from importlib import import_module
 
@@ -28,7 +29,12 @@ OUTSIDE = {
     "self.t = 1": "a variable or a field of the node",
     "job = 1": "a variable of another name",
     "node.t = node.left": "x in node.left",
-    "if job: x = 1\n        node.t = x": "x to have a value whatever an if says, got x",
+    "if job: x = 1\n        node.t = x": "x to have a value whatever.*, got x",
+    "for k in range(2):\n            pass\n        node.t = k": "ends with it.*, got k",
+    "for k in node.left:\n            x = 1\n        node.t = x": "a loop does.* x",
+    "for k in range(2):\n            k = 1": "a variable of another name",
+    "x, y = 1, 2": "write two lines",
+    "x: int = 1": "NAME = VALUE",
 }
 
 
@@ -44,7 +50,7 @@ def test_what_is_outside_is_refused_with_its_line(line, tmp_path):
     code = compile(text, str(path), "exec")
     with pytest.raises(dpbb.ModelError, match=OUTSIDE[line]) as caught:
         exec(code, {"__name__": "mine"})  # noqa: S102
-    assert re.search(r"mine\.py:[67]: in take", str(caught.value))
+    assert re.search(r"mine\.py:[678]: in take", str(caught.value))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -52,7 +58,7 @@ def test_other_parameters_are_refused(name):
     def function(self, node, time):
         return 0
 
-    with pytest.raises(dpbb.ModelError, match=r"the parameters \(self, node"):
+    with pytest.raises(dpbb.ModelError, match=r"the parameters \(self, "):
         type("Mine", (dpbb.Model,), {name: function})
 
 
@@ -84,6 +90,11 @@ class Small(dpbb.Model):
         ({"times": [1.5, 2]}, "a table of whole numbers with 1 axes"),
         ({"times": [[1], [2]]}, "a table of whole numbers with 1 axes"),
         ({"times": [1, 2, 3]}, "an axis 0 of 2 jobs, got a length of 3"),
+        ({"times": [[1], [2, 3]]}, "rows of the same length in self.times"),
+        ({"times": [1, 2**63 - 1]}, "numbers below 2**62 in self.times"),
+        ({"times": [1, 2], "state": ["time"]}, "fields by name"),
+        ({"times": [1, 2], "shared": {"time": None}}, "each name once"),
+        ({"times": [1, 2], "n_jobs": 0}, "a whole number from 1 on"),
     ],
 )
 def test_data_that_the_text_cannot_use_are_refused(data, expected):
@@ -108,7 +119,7 @@ def test_fields_that_are_not_declared_are_refused():
     [
         ("sums", {"rest": "none"}, r"self\.none to be made in __init__, got none"),
         ("state", {"time": "lenght"}, r"time as self\.lenght, got no such attribute"),
-        ("trivial_ub", None, "a whole number, made in __init__, got None"),
+        ("trivial_ub", None, "a whole number from 1 on, made in __init__, got None"),
         ("sides", ("front", "back"), "a method mirrored beside two sides, got none"),
     ],
 )
@@ -192,6 +203,48 @@ def test_switches_leave_out_what_is_not_done_and_helpers_are_written_in_place(
     assert problem.evaluate([2, 0, 1]) == cost
     assert set(problem.shape.tables) == ({"times", "weights"} if weighted else set())
     assert check_model(problem, nodes=8, engines=("cpu",)).engines["cpu"] == "the same"
+
+
+def decorated(function):
+    return lambda self, value: function(self, value) + 1
+
+
+def test_helpers_are_those_of_the_own_class():
+    class Other(Switched):
+        def part(self, job):
+            return 7
+
+    one, other = Switched(1), Other(1)
+    assert other.shape.digest != one.shape.digest
+    assert "7" in ast.dump(other.text.sources["take"].tree)
+
+
+@pytest.mark.parametrize(
+    ("helper", "expected"),
+    [
+        ("def again(self, job):\n        return self.again(job)", "calls itself"),
+        ("again = decorated(lambda self, job: job)", "written with def"),
+        ("def again(self, job):\n        return job + LIMIT", "self, got LIMIT"),
+        (
+            "def again(self, job):\n        return self.more(job)\n\n"
+            "    def more(self, job):\n        return self.again(job)",
+            "in more: expected no function that calls itself, got again",
+        ),
+    ],
+)
+def test_helpers_that_engines_cannot_write_in_place_are_refused(
+    helper, expected, tmp_path, monkeypatch
+):
+    name = f"helpers_{sum(map(ord, helper))}"
+    text = (
+        "from tests.unit.modeling.test_text import Small, decorated\n\n\n"
+        f"class Mine(Small):\n    {helper}\n\n"
+        "    def take(self, node, job):\n        node.time += self.again(job)\n"
+    )
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(dpbb.ModelError, match=expected):
+        import_module(name)
 
 
 def test_a_helper_that_does_more_is_refused():
