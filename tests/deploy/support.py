@@ -3,12 +3,12 @@
 import getpass
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import psutil
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from tests.processes import run
 
 ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
 """No checkpoint but the last: what is in it was given back at the end."""
@@ -36,11 +36,5 @@ def tutorial(folder, environ):
     """Run the commands of docs/slurm.md, one after the other, to the first failure."""
     page = Path(__file__).parents[2] / "docs" / "slurm.md"
     blocks = re.findall(r"^```{.bash .run}\n(.*?)^```$", page.read_text(), re.M | re.S)
-    return subprocess.run(  # noqa: S603
-        ["bash", "-euxc", "".join(blocks)],  # noqa: S607
-        cwd=folder,
-        env={"USER": getpass.getuser(), **os.environ, **environ},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    environ = {"USER": getpass.getuser(), **os.environ, **environ}
+    return run("bash", "-euxc", "".join(blocks), cwd=folder, env=environ, timeout=600)
