@@ -156,22 +156,6 @@ def test_a_run_keeps_the_best_and_knows_when_it_cut(tiny, width, data):
     assert run.moves.tolist() == [paths[i] for i in best]
 
 
-@settings(max_examples=60, deadline=None)
-@given(oracle.problems(max_jobs=6), st.data())
-def test_an_exhausted_target_is_a_lower_bound(tiny, data):
-    """Or the best schedule below it is the optimum; cut runs say nothing."""
-    problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
-    best, _ = oracle.best_orders(tiny.times)
-    levels = levels_of(problem)
-    for _ in range(5):
-        target = data.draw(st.integers(1, problem.trivial_ub) | st.just(best))
-        width = data.draw(st.integers(1, 20))
-        run = levels.run(width, target, 1, lambda: False)
-        assert run.value is None or best <= run.value < target
-        if run.uncut:
-            assert best >= target if run.value is None else best == run.value
-
-
 @pytest.mark.parametrize("after", [0, 1, 3, 5])
 def test_a_run_that_is_stopped_says_nothing(after):
     problem = FlowShopProblem(FlowShopInstance("x", [[3, 5], [2, 2], [4, 1]]))
