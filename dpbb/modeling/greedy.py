@@ -6,8 +6,9 @@ jobs it is searched without them first (Dubois-Lacoste, Pagnozzi and Stuetzle, C
 & Operations Research 81, 2017); of many each is put elsewhere before the next is taken
 out (Deroussi, Gourgand and Norre, *New effective neighborhoods for the permutation flow
 shop problem*, 2006). Difference: the local search looks at many jobs at a time and
-makes the best move (``dpbb.modeling.insertions``). Where sides do not join a move costs
-far more, and chains anneal instead (``dpbb.modeling.annealing``).
+makes the best move (``dpbb.modeling.insertions``). Where sides do not join it takes one
+job after the other (``dpbb.modeling.fronts``), and of any number jobs are taken out at
+once.
 
 One chain a thread, in rounds of a fixed number of iterations. Now and then the chain
 that is worst goes on from the best permutation of all. So everything but the number of
@@ -37,9 +38,8 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.pointers import Ints, Words, addresses, pointers
 from dpbb.kernels.scalar import atomic_load
 from dpbb.kernels.sequences import random_below, remove
-from dpbb.modeling import cpu
-from dpbb.modeling.annealing import CYCLE, anneal
-from dpbb.modeling.insertions import Room, local_search, narrowest, put
+from dpbb.modeling import cpu, fronts
+from dpbb.modeling.insertions import Room, joined, local_search, narrowest, put
 from dpbb.modeling.model import Model, text_of
 from dpbb.modeling.node_lanes import LANES
 from dpbb.options import Heuristics
@@ -84,9 +84,6 @@ class Chain(NamedTuple):
         Jobs that are taken out.
     values : ndarray of int64, shape (2,)
         Costs of ``current`` and ``best``.
-    cycle : ndarray of int64, shape (4,)
-        Of an annealing: sweeps of this cycle so far, and in all; sum and number of
-        what moves to worse slots cost in its descent, not 0.
     rng : ndarray of uint64, shape (1,)
         Pseudo-random stream.
     stop : ndarray of int64, shape (1,)
@@ -104,7 +101,6 @@ class Chain(NamedTuple):
     trial: Ints
     out: Ints
     values: Ints
-    cycle: Ints
     rng: Words
     stop: Ints
 
@@ -120,6 +116,7 @@ class Chain(NamedTuple):
         """Return a chain at a permutation, with a pseudo-random stream of its own."""
         text = text_of(search.problem).for_costs()
         n_jobs = text.n_jobs
+        joins = joined(text)
         few = n_jobs <= FEW_JOBS
         dtype, limit = narrowest(text, start.value, REMOVED)
         sequence = np.append(start.permutation, 0).astype(np.int64)
@@ -127,15 +124,14 @@ class Chain(NamedTuple):
             Room.of(text, dtype),
             limit,
             search.lower_bound,
-            int(not few),
-            min(REMOVED - few, n_jobs - 1),
+            int(joins and not few),
+            min(REMOVED - (joins and few), n_jobs - 1),
             max(TEMPERATURE * abs(start.value) / n_jobs, 1e-9),
             sequence,
             sequence.copy(),
             sequence.copy(),
             np.zeros(n_jobs, np.int64),
             np.full(2, start.value, np.int64),
-            np.array([0, CYCLE + CYCLE * stream // search.threads, 0, 1]),
             random_state(search.seed, 1 + stream),
             stop,
         )
@@ -149,24 +145,27 @@ class Chain(NamedTuple):
 
     def go_on_from(self, permutation: NDArray[np.integer[Any]], value: int) -> None:
         """Go on from a permutation that is no worse than the best so far."""
-        self.best[:-1], self.values[1] = permutation, value
-        if self.room.joins:  # else the next cycle of the annealing does
-            self.current[:-1], self.values[0] = permutation, value
+        self.current[:-1] = self.best[:-1] = permutation
+        self.values[:] = value
 
     def advance(self, iterations: int, *, builds: bool = False) -> None:
-        """Run so many iterations: see ``iterate``, ``anneal``."""
-        kernel = iterate if self.room.joins else anneal
-        kernel(addresses(self), self.room.own.dtype.type(0), iterations, builds)
+        """Run so many iterations, see ``iterate``."""
+        lane = self.room.own.dtype.type(0)
+        iterate(addresses(self), lane, iterations, builds, self.room.joins or None)
 
 
 @entry
 def iterate(
-    chain_in: Chain, lane: np.signedinteger[Any], iterations: int, builds: bool
+    chain_in: Chain,
+    lane: np.signedinteger[Any],
+    iterations: int,
+    builds: bool,
+    joins: int | None,
 ) -> None:
     """Go on from the current sequence, or make one by insertions in its order.
 
     Ends earlier at the chain's target and when it is stopped, which cuts an iteration
-    short.
+    short. ``joins``: None where sides do not join, and what is for it is not compiled.
     """
     chain = pointers(chain_in, lane)
     n_jobs = int64(chain.room.model.n_jobs)
@@ -178,20 +177,20 @@ def iterate(
         if builds:
             for at in range(n_jobs):
                 chain.out[at] = chain.trial[at]
-            value = put_back(chain, int64(0), n_jobs)
+            value = put_back(chain, int64(0), n_jobs, joins)
         else:
-            disturb(chain, n_jobs)
-            value = local_search(chain.room, chain.trial, n_jobs, chain.rng, chain.stop)
+            disturb(chain, n_jobs, joins)
+            value = search(chain, n_jobs, joins)
         if atomic_load(chain.stop, int64(0)):
             return
         accept(chain, value)
 
 
 @helper
-def disturb(chain: Chain, n_jobs: int) -> None:
+def disturb(chain: Chain, n_jobs: int, joins: int | None) -> None:
     """Take jobs out of the trial, and put them elsewhere."""
     room, trial, rng = chain.room, chain.trial, chain.rng
-    if chain.in_turn:
+    if joins is not None and chain.in_turn:
         for _ in range(1 + random_below(rng, int64(chain.removed))):
             place = random_below(rng, n_jobs)
             job = remove(trial, n_jobs, place)
@@ -201,18 +200,29 @@ def disturb(chain: Chain, n_jobs: int) -> None:
     for i in range(chain.removed):
         chain.out[i] = remove(trial, length, random_below(rng, length))
         length -= 1
-    local_search(room, trial, length, rng, chain.stop)
-    put_back(chain, length, int64(chain.removed))
+    search(chain, length, joins)
+    put_back(chain, length, int64(chain.removed), joins)
 
 
 @helper
-def put_back(chain: Chain, length: int, size: int) -> int:
+def search(chain: Chain, length: int, joins: int | None) -> int:
+    """Search the first jobs of the trial locally; returns their cost."""
+    if joins is None:
+        return fronts.search(chain.room, chain.trial, length, chain.rng, chain.stop)
+    return local_search(chain.room, chain.trial, length, chain.rng, chain.stop)
+
+
+@helper
+def put_back(chain: Chain, length: int, size: int, joins: int | None) -> int:
     """Put so many jobs back into the trial, one after the other; returns the cost."""
     value = int64(0)
     for i in range(size):
         if not atomic_load(chain.stop, int64(0)):
-            job = int64(chain.out[i])
-            value = put(chain.room, chain.trial, length + i, job, int64(-1), chain.rng)
+            job, at = int64(chain.out[i]), length + i
+            if joins is None:
+                value = fronts.put(chain.room, chain.trial, at, job, chain.rng)
+            else:
+                value = put(chain.room, chain.trial, at, job, int64(-1), chain.rng)
     return value
 
 
@@ -251,7 +261,6 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
     best = start or improve(search, None, np.arange(n_jobs), "own order")
     left, stop, rounds = search.iterations, np.zeros(1, np.int64), 0
     chains = [Chain.at(search, best, index, stop) for index in range(search.threads)]
-    which = 1 - chains[0].room.joins  # what a chain goes on from
     with ThreadPoolExecutor(search.threads, "dpbb-ig") as pool:
         while n_jobs > 1 and not best.proved and not search.over and left != 0:
             now = chains[0].round if left is None else min(chains[0].round, left)
@@ -260,14 +269,14 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
             wait_for(running, search, stop)
             stop[0] = 0
             first = min(chains, key=lambda chain: int(chain.values[1]))
-            worst = max(chains, key=lambda chain: int(chain.values[which]))
+            worst = max(chains, key=lambda chain: int(chain.values[0]))
             best = improve(search, best, first.best[:-1], "ig")
             rounds += 1
             latest = search.latest(best)
             if latest is not best:
                 best = latest
                 worst.go_on_from(best.permutation, best.value)
-            elif rounds % SHARED_ROUNDS == 0 and worst.values[which] > first.values[1]:
+            elif rounds % SHARED_ROUNDS == 0 and worst.values[0] > first.values[1]:
                 worst.go_on_from(first.best[:-1], int(first.values[1]))
     return best
 

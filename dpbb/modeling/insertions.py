@@ -71,7 +71,7 @@ class Room(NamedTuple):
         Nodes at the slot under way; these with a job more.
     nodes : ndarray
         Without vectors: nodes of all beginnings and all ends, and one more. Where none
-        joins: fronts of all slots (``dpbb.modeling.annealing``).
+        joins: fronts of all slots (``dpbb.modeling.fronts``).
     costs : ndarray, shape ((n_jobs + 1) * LANES,)
         By slot.
     place_of : ndarray of int64, shape (n_jobs,)

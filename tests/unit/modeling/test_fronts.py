@@ -1,4 +1,4 @@
-"""Annealing: costs of slots, and what a chain finds and keeps."""
+"""Fronts: costs of slots, and what a chain finds and keeps."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from dpbb.heuristics import Search
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
-from dpbb.modeling import annealing
+from dpbb.modeling import fronts
 from dpbb.modeling.greedy import Chain
 from dpbb.modeling.insertions import Room, narrowest
 from dpbb.modeling.node_lanes import LANES
@@ -19,9 +19,9 @@ from tests.unit.modeling.test_insertions import sequence_of
 def _costs(room_in, lane, sequence, length, job, first, begin):
     """Costs of a job at slots from ``first`` on, with fronts up to ``begin``."""
     room, jobs = pointers(room_in, lane), pointer_of(sequence)
-    annealing.walk(room, jobs, begin, int64(0))
+    fronts.walk(room, jobs, begin, int64(0))
     given = int64(length), int64(job), int64(first), int64(begin)
-    annealing.try_slots(room, jobs, *given)
+    fronts.try_slots(room, jobs, *given)
     costs = np.empty(LANES, np.int64)
     for i in range(LANES):
         costs[i] = room.costs[i]
