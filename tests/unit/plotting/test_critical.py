@@ -46,19 +46,6 @@ def test_it_is_the_longest_path_that_stays_on_machines_at_the_end(n, m, high, da
     assert tuple((place[job], machine) for job, machine in found) == expected
 
 
-def test_it_has_no_slack():
-    rng = np.random.default_rng(7)
-    times, order = rng.integers(1, 100, (50, 10)), rng.permutation(50).tolist()
-    schedule = schedule_of(times, order)
-    path = critical_path(schedule)
-    assert len(path) == 59
-    now = 0
-    for job, machine in path:
-        assert schedule.start[job, machine] == now
-        now = schedule.end[job, machine]
-    assert now == schedule.makespan
-
-
 def test_a_schedule_with_needless_waits_has_none():
     schedule = schedule_of([[3, 2], [1, 4]], [1, 0])
     start, end = schedule.start.copy(), schedule.end.copy()

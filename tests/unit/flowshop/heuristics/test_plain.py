@@ -70,14 +70,6 @@ def test_a_better_start_is_kept_and_a_stop_ends_it():
     assert plain_search(Search(problem, 0, should_stop=lambda: True), start) is start
 
 
-@pytest.mark.parametrize("times", [[[3]], [[0], [0]], [[5, 1]]])
-def test_smallest_shops(times):
-    search = Search(
-        FlowShopProblem(FlowShopInstance("x", np.array(times))), 0, iterations=10
-    )
-    assert plain_search(search).value == np.sum(times)
-
-
 def search(problem, **options):
     return Search(problem, problem.root_bound, **options)
 
