@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
+from math import perm
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -41,7 +42,7 @@ LAWS = {
     4: "both sides say the same",
     5: "an absent child has no completion, a last job is not absent",
     6: "no value passes largest, none is negative if never_negative says so",
-    7: "all engines explore the same tree",
+    7: "all engines explore the same tree, in whatever order they go over node.left",
     8: "whether tight_bound reaches ub depends on the node alone",
     9: "no cost reaches trivial_ub",
     10: "choose_back says True or False, of a node always the same",
@@ -67,7 +68,7 @@ class Checked:
     laws
         By number.
     nodes
-        Random nodes.
+        Nodes that were looked at.
     engines
         Engines that explored the same tree, and why others did not.
     tree_nodes
@@ -85,12 +86,15 @@ class Checked:
     def summary(self) -> str:
         """Return lines for people."""
         lines = [f"{number}  {LAWS[number]}" for number in self.laws]
-        tree = f", {self.tree_nodes} of a tree:" if self.engines else ""
+        tree = f", {self.tree_nodes} of a tree" if self.engines else ""
         lines.append(f"{self.nodes} nodes{tree}")
-        lines += [f"  {name:<10} {what}" for name, what in self.engines.items()]
-        out = [name for name, what in self.engines.items() if what != _SAME]
-        but = f"; not compared: {', '.join(out)}" if out else ""
-        return "\n".join([*lines, f"all hold ({self.seconds:.1f} s){but}"])
+        same = [name for name, what in self.engines.items() if what == _SAME]
+        on = f" on engine {', '.join(same)}" if same else ""
+        last = [f"all hold{on} ({self.seconds:.1f} s)"]
+        for name, what in self.engines.items():
+            if what != _SAME:
+                last.append(f"{name}: not compared, because {what}")
+        return "\n".join([*lines, "; ".join(last)])
 
 
 def check_model(
@@ -108,7 +112,8 @@ def check_model(
     Parameters
     ----------
     nodes
-        Number of random nodes.
+        Number of random nodes. If there are not more in all than these have below them,
+        all partial schedules that grow at the front are looked at, too.
     seed
         Of what is drawn.
     engines
@@ -121,7 +126,9 @@ def check_model(
     ModelError
         The text says something that engines cannot compile.
     """
-    if not isinstance(problem, Problem):
+    if isinstance(problem, Model):
+        _ = problem.digest  # asks for all that a text needs, twice
+    elif not isinstance(problem, Problem):
         raise OptionError(
             "problem: expected a dpbb.Model, or what has the methods of a Problem, got "
             f"{type(problem).__name__}"
@@ -133,9 +140,14 @@ def check_model(
     if problem.is_beside_text:
         _check_any(problem, nodes, seed)
     walk = _Nodes(problem, np.random.default_rng(seed))
-    checks = _Checks(problem)
+    size = _size(problem.n_jobs)
+    is_small = size <= nodes * sum(map(_size, range(1, MOST_LEFT + 1))) / MOST_LEFT
+    checks = _Checks(problem, all_fronts=is_small)
+    if is_small:
+        checks.least(_Node((), (), problem.root_state()))
     for node in walk.draw(nodes):
         checks.check(node)
+    nodes += size if is_small else 0
     if not checks.completed:
         raise LawError(
             f"{problem.name}: law 5 ({LAWS[5]}) does not hold: no node that was drawn "
@@ -173,6 +185,11 @@ def check_heuristic(
             "a permutation, got none"
         )
     return found
+
+
+def _size(n_jobs: int) -> int:
+    """Count the nodes of a tree that grows at the front."""
+    return sum(perm(n_jobs, depth) for depth in range(n_jobs + 1))
 
 
 # -- random nodes ----------------------------------------------------------------------
@@ -243,8 +260,9 @@ def _absent(problem: Model, state: State, job: int) -> bool:
 class _Checks:
     """The laws of one node."""
 
-    def __init__(self, problem: Model) -> None:
+    def __init__(self, problem: Model, *, all_fronts: bool) -> None:
         self._problem = problem
+        self._all_fronts = all_fronts  # nodes without a back are looked at anyway
         self._kind: Any = type(problem)
         self._sides = tuple(range(len(problem.sides)))
         self.completed = False  # whether any node has a completion
@@ -258,13 +276,14 @@ class _Checks:
             self._fail(4, node, f"node_bound is {bounds[0]}, of the mirror {bounds[1]}")
         if not 0 <= own < NO_CHILD:
             self._fail(1, node, f"node_bound is {own}")
-        if len(state.left) <= MOST_LEFT:
-            self._completions(node, own)
-        self._recorded(node, own)
+        if len(state.left) <= MOST_LEFT and (node.suffix or not self._all_fronts):
+            self.least(node)
+        self._leaf(node)
         for side in self._sides:
             for job in sorted(state.left):
                 if not _absent(problem, state, job):
                     self._child(node, own, job, bool(side))
+        self._recorded(node, own)
 
     def _child(self, node: _Node, own: int, job: int, back: bool) -> None:
         """Laws 2 and 3."""
@@ -281,25 +300,30 @@ class _Checks:
         if child < own:
             self._fail(3, node, f"{where}: the bound falls from {own} to {child}")
 
-    def _completions(self, node: _Node, own: int) -> None:
-        """Laws 1, 4, 5 and 9 by all completions."""
-        problem, found = self._problem, False
-        tight = self._tight(node)
-        for order, cost in self._costs(node.state, node.prefix, node.suffix):
-            found = True
-            if own > cost:
-                self._fail(1, node, f"node_bound is {own}, {order} costs {cost}")
-            if tight > cost:
-                self._fail(1, node, f"tight_bound is {tight}, {order} costs {cost}")
-            if cost >= (most := problem.trivial_ub):
-                self._fail(9, node, f"{order} costs {cost}, trivial_ub is {most}")
-        self.completed |= found
-        left = sorted(node.state.left)
-        if not found and not all(_absent(problem, node.state, job) for job in left):
+    def least(self, node: _Node) -> tuple[int, tuple[int, ...]] | None:
+        """Laws 1, 5, 8 and 9 of a node and all below; a completion of least cost."""
+        problem, state, found = self._problem, node.state, []
+        own = problem.bound_of(state)
+        if not state.left:
+            order, most = (*node.prefix, *node.suffix), problem.trivial_ub
+            if own >= most:
+                self._fail(9, node, f"{order} costs {own}, trivial_ub is {most}")
+            self.completed = True
+            return own, order
+        jobs = [job for job in sorted(state.left) if not _absent(problem, state, job)]
+        for job in jobs:
+            child = problem.extend(state, job, back=False)
+            below = self.least(_Node((*node.prefix, job), node.suffix, child))
+            found += [] if below is None else [below]
+        if found:
+            cost, order = min(found)
+            for name, bound in ("node", own), ("tight", self._tight(node)):
+                if bound > cost:
+                    what = f"{name}_bound is {bound}, {order} costs {cost}"
+                    self._fail(1, node, what)
+        elif jobs and len(state.left) <= MOST_LEFT:
             self._fail(5, node, "a job is not absent, and no completion has a cost")
-        if len(left) == 1 and found:
-            order = (*node.prefix, *left, *node.suffix)
-            self._leaf(node, left[0], order, problem.evaluate(np.array(order, np.intp)))
+        return min(found, default=None)
 
     def _tight(self, node: _Node) -> int:
         """Law 8; return what ``tight_bound`` says, 0 without one."""
@@ -312,19 +336,13 @@ class _Checks:
                 self._fail(8, node, f"it is {tight}, but {found} when ub is {ub}")
         return tight
 
-    def _costs(
-        self, state: State, prefix: tuple[int, ...], suffix: tuple[int, ...]
-    ) -> Iterator[tuple[tuple[int, ...], int]]:
-        """All completions with their costs, by jobs at the front."""
-        if not state.left:
-            yield (*prefix, *suffix), self._problem.bound_of(state)
-        for job in sorted(state.left):
-            if not _absent(self._problem, state, job):
-                child = self._problem.extend(state, job, back=False)
-                yield from self._costs(child, (*prefix, job), suffix)
-
-    def _leaf(self, node: _Node, job: int, order: tuple[int, ...], cost: int) -> None:
+    def _leaf(self, node: _Node) -> None:
         problem = self._problem
+        (job, *more) = node.state.left or (0, 0)
+        if more or _absent(problem, node.state, job):
+            return
+        order = (*node.prefix, job, *node.suffix)
+        cost = problem.evaluate(np.array(order, np.intp))
         for side in self._sides:
             last = problem.extend(node.state, job, back=bool(side))
             for view in self._sides:
@@ -338,7 +356,7 @@ class _Checks:
                     )
 
     def _recorded(self, node: _Node, own: int) -> None:
-        """Law 6: run the text with numbers that note how large they were."""
+        """Laws 6 and 7: jobs left the other way round, numbers note their sizes."""
         problem, state = self._problem, node.state
         limit = problem.largest(own + 1)
         for side in self._sides:
@@ -352,20 +370,31 @@ class _Checks:
             for job in sorted(state.left):
                 if _absent(problem, state, job):
                     continue
+                after = problem.extend(state, job, back=bool(side))
+                child, bound = problem.node(after, bool(side)), problem.bound_of(after)
                 seen = problem.node(state, bool(side))
+                seen.left = sorted(state.left, reverse=True)
                 for name, value in vars(seen).items():
                     if name == "other":
                         value = SimpleNamespace(
                             **{n: extremes.of(v) for n, v in vars(value).items()}
                         )
                     setattr(seen, name, value if name == "left" else extremes.of(value))
+                said = [bound]
                 if "child_bound" in problem.text.sources:
-                    self._kind.child_bound(view, seen, job)
-                seen.left = state.left - {job}
+                    said.append(self._kind.child_bound(view, seen, job))
+                seen.left.remove(job)
+                for name in problem.sums:
+                    setattr(seen, name, extremes.of(getattr(child, name)))
                 self._kind.take(view, seen, job)
                 if hasattr(seen, "last"):
                     seen.last = job
-                bound = self._kind.node_bound(view, seen)
+                said.append(self._kind.node_bound(view, seen))
+                for name in {*problem.state, *problem.shared}:
+                    if (got := getattr(seen, name)) != getattr(child, name):
+                        self._fail(7, node, f"job {job}: {name} is then {got}")
+                if len(set(said)) > 1:
+                    self._fail(7, node, f"job {job}: bounds are then {said}")
                 least = extremes.least
                 if "tight_bound" in problem.text.sources and not side and bound <= own:
                     self._kind.tight_bound(view, seen, own + 1)

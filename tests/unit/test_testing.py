@@ -142,7 +142,7 @@ def test_an_engine_that_was_not_compared_is_named_last(monkeypatch):
     monkeypatch.setattr(GpuEngine, "availability", lambda self: "no GPU")
     problem = random_models(np.random.default_rng(0))["tardiness"]
     checked = check_model(problem, nodes=8, engines=("reference", "gpu"))
-    assert checked.summary().endswith(" s); not compared: gpu")
+    assert checked.summary().endswith(" s); gpu: not compared, because no GPU")
 
 
 def test_a_cost_that_reaches_trivial_ub_is_told_as_that():
@@ -216,3 +216,39 @@ def test_right_ones_keep_the_laws():
     ):
         assert "all hold" in check_model(problem, nodes=30).summary()
     check_model(InPython(TIMES), engines=())
+
+
+class Rare(models.WeightedTardiness):
+    def __init__(self, n_jobs=6, order=0, rare=0):
+        times, none = np.arange(1, n_jobs + 1), np.zeros(n_jobs, int)
+        super().__init__(times, none, none + 1, [])
+        self.order, self.rare = order, rare
+        self.state = {"time": None, "cost": None, "code": None}
+
+    def take(self, node, job):
+        node.code += 9 * node.code + job + 1
+        node.time += self.times[job]
+        node.cost += node.time
+        for other in node.left:
+            node.time += self.order * (other - node.time)
+
+    def node_bound(self, node):
+        return node.cost + (200 if node.code == self.rare else 0)
+
+    def largest(self, ub):
+        return 10**7
+
+
+def test_of_a_small_problem_every_front_is_looked_at():
+    with pytest.raises(LawError, match=r"law 1 .* front \(2, 5, 1\), back"):
+        check_model(Rare(rare=362), nodes=200, engines=())
+
+
+def test_nothing_depends_on_the_order_of_the_jobs_left():
+    with pytest.raises(LawError, match=r"law 7 .*: time is then"):
+        check_model(Rare(order=1), nodes=8, engines=())
+
+
+def test_what_a_model_lacks_is_told_before_a_law():
+    with pytest.raises(dpbb.ModelError, match="n_jobs of "):
+        check_model(object.__new__(Rare), engines=())
