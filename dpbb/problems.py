@@ -112,6 +112,15 @@ def holds_problem(known: Mapping[str, Any]) -> bool:
     return not known.keys() <= {"kind", "digest"}
 
 
+def unknown(kind: str) -> str:
+    """Say that nobody knows a kind, and what makes it known."""
+    return (
+        f"expected a kind of problem that is known here, got {kind!a}: "
+        "dpbb.problems.register(kind, family) makes it known, or an installed "
+        f"package with an entry point of this name in the group {GROUP!r}"
+    )
+
+
 def decoded(known: Mapping[str, Any]) -> Problem[Any]:
     """Return the problem that ``encoded`` was given, perhaps in another process.
 
@@ -127,11 +136,7 @@ def decoded(known: Mapping[str, Any]) -> Problem[Any]:
     kind, digest = known["kind"], known["digest"]
     family = family_of(kind)
     if family is None:
-        raise InstanceError(
-            f"expected a kind of problem that is known here, got {kind!r}: "
-            "dpbb.problems.register(kind, family) makes it known, or an installed "
-            f"package with an entry point of this name in the group {GROUP!r}"
-        )
+        raise InstanceError(unknown(kind))
     try:
         problem = family.decode(known)
     except Exception as error:

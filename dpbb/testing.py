@@ -392,9 +392,11 @@ class _Checks:
                 said.append(self._kind.node_bound(view, seen))
                 for name in {*problem.state, *problem.shared}:
                     if (got := getattr(seen, name)) != getattr(child, name):
-                        self._fail(7, node, f"job {job}: {name} is then {got}")
+                        self._fail(
+                            7, node, f"{name} after {job} in falling order: {got}"
+                        )
                 if len(set(said)) > 1:
-                    self._fail(7, node, f"job {job}: bounds are then {said}")
+                    self._fail(7, node, f"bounds of {job} in falling order: {said}")
                 least = extremes.least
                 if "tight_bound" in problem.text.sources and not side and bound <= own:
                     self._kind.tight_bound(view, seen, own + 1)

@@ -259,7 +259,8 @@ def _content_of(name: str) -> bytes:
         refuse(
             name,
             "ta001 to ta120, VFR<jobs>_<machines>_<number> or a file",
-            "neither such a name nor an existing file",
+            "neither such a name nor an existing file"
+            + "; a model is solved from Python, by dpbb.solve" * (":" in name),
         )
     except (OSError, ValueError) as error:  # a pipe, too long, a null byte
         text = getattr(error, "strerror", None) or error

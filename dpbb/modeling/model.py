@@ -359,7 +359,8 @@ class Model:
             shape = () if length is None else (length,)
             value = np.asarray(given.get(name, np.zeros(shape, int)))
             if value.shape != shape or (value.size and value.dtype.kind not in "iub"):
-                expected = f"{name} of whole numbers, shape {shape}"
+                what = "a whole number" if length is None else f"{length} whole numbers"
+                expected = f"{what} as {name}"
                 self._refuse("root", expected, repr(given[name])[:60])
             values[name] = value.astype(int).tolist()
         return values

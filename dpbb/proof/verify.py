@@ -24,7 +24,7 @@ from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
-from dpbb.problems import decoded, encoded, family_of, name_of_bound
+from dpbb.problems import decoded, encoded, family_of, name_of_bound, unknown
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, check_form
 from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
@@ -377,7 +377,7 @@ def _check_instance(content: dict[str, Any], notes: list[str]) -> str:
     """
     known, tree = _known(content), content["tree"]
     if family_of(known["kind"]) is None:
-        raise checker.Unchecked(f"no family is known of {known['kind']!a}")
+        raise checker.Unchecked(unknown(known["kind"]))
     if known["kind"] != checker.KIND:
         notes.append("costs and bounds are the problem's own word")
     bound = name_of_bound(known.get("bound", LB1))

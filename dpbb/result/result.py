@@ -285,10 +285,11 @@ class Result(Totals):
             There is none: none was found, it was not saved, or the problem has none.
         """
         if self.operations is None:
+            shop = bool(self.n_machines)
+            why = " saved without it" if shop else "; a problem says it by schedule()"
             raise DpbbError(
                 f"schedule: expected a result with a schedule, got one with status "
-                f"{self.status}"
-                + (" saved without it" if self.n_machines and self.permutation else "")
+                f"{self.status}{why if self.permutation else ''}"
             )
         return self.operations
 

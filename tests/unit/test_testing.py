@@ -245,7 +245,7 @@ def test_of_a_small_problem_every_front_is_looked_at():
 
 
 def test_nothing_depends_on_the_order_of_the_jobs_left():
-    with pytest.raises(LawError, match=r"law 7 .*: time is then"):
+    with pytest.raises(LawError, match=r"law 7 .*: time after"):
         check_model(Rare(order=1), nodes=8, engines=())
 
 
