@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 from typing import Any
 
 from dpbb.cli import COMMANDS, main
@@ -12,6 +13,8 @@ from dpbb.cli import COMMANDS, main
 
 def on_page_markdown(markdown: str, **_context: Any) -> str:
     """Put the help of all commands where the page asks for it."""
+    # what a repository's page links to stands in the site's
+    markdown = re.sub(r"\[(examples/\S+)\]\(\S+\)", r"`\1`", markdown)
     if "{{ commands }}" not in markdown:
         return markdown
     os.environ["COLUMNS"] = "88"
