@@ -428,6 +428,7 @@ def _check_any(problem: Problem[Any], nodes: int, seed: int) -> None:
     """Laws 1, 8 and 10 at random nodes, by what any problem has."""
     rng = np.random.default_rng(seed)
     sides = sides_of(problem)
+    reached = problem.n_jobs == 1
     for number in range(nodes):
         prefix, suffix = list[int](), list[int]()
         state, jobs = problem.root_state(), np.arange(problem.n_jobs, dtype=np.intp)
@@ -441,8 +442,14 @@ def _check_any(problem: Problem[Any], nodes: int, seed: int) -> None:
             suffix.insert(0, job) if back else prefix.append(job)
             jobs = jobs[jobs != job]
         else:
+            reached = True
             if len(jobs) > 1:
                 _check_node(problem, state, jobs, prefix, suffix)
+    if not reached:
+        raise LawError(
+            f"{problem.name}: law 5 ({LAWS[5]}) does not hold: no node that was drawn "
+            f"has {FEW_LEFT} jobs left, or fewer"
+        )
 
 
 def _check_node(

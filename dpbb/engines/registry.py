@@ -69,15 +69,15 @@ def _obstacle(name: str) -> str | None:
 
 
 def choose_engine(
-    name: str, problem: Problem[Any], tree: TreeOptions
+    name: str, problem: Problem[Any], tree: TreeOptions, tried: tuple[str, ...] = TRIED
 ) -> tuple[Engine, str]:
     """Return the engine to use and why.
 
     Parameters
     ----------
     name
-        Name of an engine, or ``"auto"``: the first of gpu, cpu, reference that can
-        run here and takes the problem.
+        Name of an engine, or ``"auto"``: the first of those ``tried`` that can run here
+        and takes the problem.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def choose_engine(
     """
     one_of(AUTO, *ENGINES).check(name, "engine")
     passed_over: list[str] = []
-    for candidate in TRIED if name == AUTO else (name,):
+    for candidate in tried if name == AUTO else (name,):
         obstacle = _obstacle(candidate) or _refusal(candidate, problem, tree)
         if obstacle is None:
             why = "; ".join(passed_over) or "the fastest engine"

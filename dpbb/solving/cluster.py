@@ -16,8 +16,9 @@ from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import WAITING_S
 from dpbb.engines.registry import (
+    ENGINES_OF_KIND,
+    TRIED,
     choose_engine,
-    engines_by_kind,
     explain_engines,
     is_replaced,
 )
@@ -145,9 +146,8 @@ class Cluster:
         """Fail now, not after the heuristics, when the engine cannot run here."""
         call, tree = self._call, self._warm_up_tree()
         name = str(call.options.engine)
-        if self._in_process and name == EngineName.AUTO:
-            name = engines_by_kind(name, call.problem, tree)["cpu"]
-        engine, why = choose_engine(name, call.problem, tree)
+        tried = ENGINES_OF_KIND["cpu"] if self._in_process else TRIED
+        engine, why = choose_engine(name, call.problem, tree, tried)
         self.engine = engine.name
         call.progress.note(f"engine {why}")
 

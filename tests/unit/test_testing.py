@@ -14,6 +14,7 @@ import dpbb
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.matching import MatchingFlowShop
+from dpbb.problem import NO_CHILD
 from dpbb.testing import LawError, check_model
 from tests import models
 from tests.models import InPython, random_models
@@ -183,6 +184,11 @@ class LooksAtUb(FlowShopProblem):
         return tight(state, jobs, bounds, ub, back=back) if ub % 2 else bounds
 
 
+class HasNoChild(FlowShopProblem):
+    def child_bounds(self, state, jobs, *, back):
+        return np.full(len(jobs), NO_CHILD)
+
+
 class Draws(FlowShopProblem):
     def choose_back(self, state, front, back):
         return np.random.default_rng().integers(2) == 1
@@ -200,11 +206,18 @@ class TextTooHigh(dpbb.FlowShop):
 
 @pytest.mark.parametrize(
     ("kind", "law"),
-    [(TooHigh, 1), (LooksAtUb, 8), (Draws, 10), (SaysNoSide, 10), (TextTooHigh, 1)],
+    [
+        (TooHigh, 1),
+        (HasNoChild, 5),
+        (LooksAtUb, 8),
+        (Draws, 10),
+        (SaysNoSide, 10),
+        (TextTooHigh, 1),
+    ],
 )
 def test_wrong_ones_are_caught(kind, law):
     shop = FlowShopInstance("seven", TIMES)
-    with pytest.raises(LawError, match=rf"{kind.__name__}: law {law} .*left \["):
+    with pytest.raises(LawError, match=rf"{kind.__name__}: law {law} .*(left|node)"):
         check_model(kind(shop))
 
 
