@@ -424,10 +424,9 @@ class Model:
 
     @property
     def is_beside_text(self) -> bool:
-        """Whether a class has a ``tighten`` or ``choose_back`` that is no text."""
-        kind, plain = type(self), Model
-        own = kind.tighten, kind.choose_back
-        return own != (plain.tighten, plain.choose_back)
+        """Whether a class overrides what follows from the text, as ``tighten``."""
+        kind = type(self)
+        return any(getattr(kind, name) != getattr(Model, name) for name in _FOLLOWS)
 
     def _choose_back(
         self, state: State, front: NDArray[np.int64], back: NDArray[np.int64]
@@ -537,6 +536,18 @@ def text_of(problem: Any) -> Model:
 
 _CACHED = ("instances", "shape", "views", "digest")
 """Attributes that follow from the others."""
+
+
+_FOLLOWS = (
+    "tighten",
+    "choose_back",
+    "child_bounds",
+    "extend",
+    "root_state",
+    "bound_of",
+    "node",
+)
+"""Methods that engines which compile the text do not call."""
 
 
 def _copied(value: Any) -> Any:

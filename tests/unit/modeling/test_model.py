@@ -115,6 +115,15 @@ def test_the_digest_is_of_all_that_the_text_reads():
     assert labelled.digest == made[0].digest
 
 
+class Beside(LinearOrdering):
+    def child_bounds(self, state, jobs, *, back):
+        return super().child_bounds(state, jobs, back=back) + 1
+
+
+def test_a_class_that_overrides_what_follows_from_its_text_is_not_compiled():
+    assert Beside(np.ones((3, 3), int)).engine_model("cpu") is None
+
+
 class Shop(dpbb.FlowShop):
     def cost(self, job, end):
         return 2 * end
