@@ -188,8 +188,9 @@ class Model:
             )
         for name in ("n_jobs", "trivial_ub"):
             value = getattr(self, name, None)
-            if not isinstance(value, int | np.integer) or value < 1:
-                expected = "a whole number from 1 on, made in __init__"
+            least = int(name == "n_jobs")
+            if not isinstance(value, int | np.integer) or value < least:
+                expected = f"a whole number from {least} on, made in __init__"
                 self._refuse(name, expected, repr(value)[:60])
         if self.sides not in (("front",), ("front", "back")):
             raise ModelError(

@@ -119,7 +119,7 @@ def test_fields_that_are_not_declared_are_refused():
     [
         ("sums", {"rest": "none"}, r"self\.none to be made in __init__, got none"),
         ("state", {"time": "lenght"}, r"time as self\.lenght, got no such attribute"),
-        ("trivial_ub", None, "a whole number from 1 on, made in __init__, got None"),
+        ("trivial_ub", None, "a whole number from 0 on, made in __init__, got None"),
         ("sides", ("front", "back"), "a method mirrored beside two sides, got none"),
     ],
 )
