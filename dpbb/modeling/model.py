@@ -245,9 +245,8 @@ class Model:
     def _check_mirror(self, front: Shape, back: Shape) -> None:
         """Refuse what is compiled once for both sides, and differs."""
         for name, size in front.tables.items():
-            if back.tables[name] != size:
-                got = f"{back.tables[name]}"
-                self._refuse("mirrored", f"self.{name} of shape {size}", got)
+            if (there := back.tables[name]) != size:
+                self._refuse("mirrored", f"self.{name} of shape {size}", f"{there}")
         for name, number in front.text.switches.items():
             if (got := getattr(self.instances[1], name, None)) != number:
                 expected = (
