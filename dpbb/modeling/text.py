@@ -260,11 +260,15 @@ class Text:
             if owner is base or vars(owner)[name] is None:
                 continue
             inherited = owner is not kind and getattr(owner, "text", None)
+            helpers = inherited.helpers if inherited else ()
             try:
-                if inherited and name in inherited.sources:
-                    sources[name] = inherited.sources[name].bound(kind, (name,))
-                else:
+                if not inherited or name not in inherited.sources:
                     sources[name] = Source.of(kind, name)
+                elif all(getattr(kind, x) is getattr(owner, x) for x in helpers):
+                    sources[name] = inherited.sources[name]
+                    continue
+                else:
+                    sources[name] = inherited.sources[name].bound(kind, (name,))
             except (OSError, TypeError) as error:
                 return cls(
                     {}, f"the source of {kind.__name__} cannot be read ({error})"
