@@ -279,7 +279,7 @@ class FlowShop(Model):
 
     def mirrored(self) -> FlowShop:
         """Return the shop backwards: what follows a job comes before it."""
-        other = object.__new__(FlowShop)
+        other = object.__new__(type(self))  # which may have more numbers
         vars(other).update(self.__getstate__())
         other.times = self.times[:, ::-1]
         other.lags = np.roll(self.lags[:, ::-1], -1, axis=1)
