@@ -18,6 +18,9 @@ from dpbb.kernels.simd import splat, store, zeros
 from dpbb.modeling.insertions import Room, copy, take
 from dpbb.modeling.node_lanes import LANES
 
+FAR = 4
+"""One job of so many is tried anywhere."""
+
 
 @inlined
 def spread(room: Room, slot: int) -> None:
@@ -126,13 +129,18 @@ def search(room: Room, sequence: Ints, length: int, rng: Words, stop: Ints) -> i
         place = random_below(rng, length)
         job = remove(sequence, length, place)
         first = place - random_below(rng, int64(LANES))
+        if vain > 0 and random_below(rng, int64(FAR)) == 0:
+            first = random_below(rng, length)
         first = max(int64(0), min(first, length - LANES))
         try_slots(room, sequence, length - 1, job, first, min(first, place))
         slot = least_slot(room, first, length, rng)
+        cost = int64(room.costs[slot - first])
+        if cost > value:
+            slot = place
         insert(sequence, length - 1, slot, job)
         if slot != place:
             walk(room, sequence, length, min(slot, place))
         vain += 1
-        if room.costs[slot - first] < value:
-            value, vain = int64(room.costs[slot - first]), int64(0)
+        if cost < value:
+            value, vain = cost, int64(0)
     return value

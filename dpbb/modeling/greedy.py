@@ -314,7 +314,7 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     threads = wanted.threads or physical_cores()
     search = Search.of(problem, wanted, threads, deadline)
     own = np.arange(problem.n_jobs)
-    first = Incumbent(problem.for_costs().evaluate(own), own, "own order", False)
+    first = Incumbent(problem.evaluate(own), own, "own order", False)
     chain, ready = Chain.at(search, first, 0, np.zeros(1, np.int64)), Event()
 
     def build() -> None:
