@@ -38,9 +38,9 @@ SUFFIXES = (*PICTURES, ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 ALLOWED = (
-    "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
-    "--log-json), a checkpoint, a record of a campaign, or the JSON of dpbb bench "
-    "multigpu"
+    "a result (dpbb solve --json), a schedule (dpbb solve --output x.csv), a log (dpbb "
+    "solve --log-json), a checkpoint, a record of a campaign, or the JSON of dpbb "
+    "bench multigpu"
 )
 
 MOST_BYTES = 2**30
@@ -170,9 +170,7 @@ def read_plotted(file: str) -> Plotted:
         else:
             content = read_file(path, MOST_BYTES)
     except OSError as error:
-        raise OptionError(
-            f"FILE: expected {ALLOWED}; got {file}: {error.strerror or error}"
-        ) from error
+        raise _unknown(file, error.strerror or str(error)) from error
     if content.startswith(MAGIC):
         from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 
@@ -257,7 +255,7 @@ def _recorded(text: str, file: str) -> Result:
 
 
 def _unknown(file: str, got: str) -> OptionError:
-    return OptionError(f"FILE: expected {ALLOWED}; got {file}: {got}")
+    return OptionError(f"FILE: {file}: expected {ALLOWED}; got {got}")
 
 
 class Drawn(msgspec.Struct):

@@ -12,6 +12,7 @@ from dpbb.campaign.folder import PARTS, RECORDS
 from dpbb.cli.campaign import show_records
 from dpbb.cli.plot import read_plotted
 from dpbb.errors import DpbbError, OptionError
+from dpbb.progress.choice import width_of
 from dpbb.result.written import PICTURES
 from dpbb.text.files import check_writable, known_suffix, whole_file
 
@@ -46,7 +47,7 @@ def run_report(args: argparse.Namespace) -> int:
     """Print what is in files, and write it."""
     from dpbb.campaign.checking import read_all
     from dpbb.campaign.report import FORMS, as_table, draw, run_of_record
-    from dpbb.plotting.runs_page import COLUMNS, run_of, runs_page
+    from dpbb.plotting.runs_page import COLUMNS, LESS, run_of, runs_page
 
     folders = [Path(name) for name in args.files if (Path(name) / RECORDS).is_dir()]
     tables = [Path(name) for name in args.files if _is_table(Path(name))]
@@ -57,6 +58,8 @@ def run_report(args: argparse.Namespace) -> int:
         check_writable(name, "--write", *kept, *args.write[:number])
     runs = []
     for name in single:
+        if "://" not in name and not Path(name).exists():
+            raise OptionError(f"FILE: expected a file or folder, got none: {name}")
         found = read_plotted(name)
         if "convergence" not in found.kinds:
             raise OptionError(f"FILE: expected a run, got {name}: {found.name}")
@@ -80,7 +83,8 @@ def run_report(args: argparse.Namespace) -> int:
     if records:
         show_records(records)
     if runs:
-        print(as_table(COLUMNS, [run.row for run in runs]), end="")
+        rows_of = [run.row for run in runs]
+        print(as_table(COLUMNS, rows_of, width_of(sys.stdout), LESS), end="")
     where = folders[0] if len(folders) == 1 else Path()
     rows[where / table.SUFFIX] = [table.row_of(one) for one in records]
     runs = [*(run_of_record(one) for one in records if one.attempts), *runs]

@@ -23,7 +23,7 @@ from dpbb.options import ProgressStyle, SolveOptions, Verbosity
 from dpbb.options.permutations import jobs_in
 from dpbb.problem import Problem, n_machines_of, with_ends
 from dpbb.progress.base import Progress
-from dpbb.result import Result, Status
+from dpbb.result import Result, Status, Termination
 from dpbb.result.written import check_form
 from dpbb.text.files import check_writable
 from dpbb.text.names import clean
@@ -134,6 +134,9 @@ def run_and_show(
         except UnwrittenError as error:
             unwritten, result = error, error.result
         told.tell(END, facts_of_result(result))
+    saved = progress.last and progress.last.checkpoint
+    if result.termination is Termination.STOPPED and saved and not saved.at_risk_s:
+        progress.note(f"saved in {saved.url}; the same command goes on")
     try:
         write_schedule(result, args.output)
         if unwritten is not None:
@@ -214,8 +217,8 @@ class Asked:
         first, at = self._first
         if first == number == signal.SIGTERM and now - at < SAME_S:
             return
-        if os.isatty(2):  # a live view may have left the cursor at the end of a line
-            os.write(2, b"\r\n")
+        # a live view may have left the cursor at the end of a line
+        os.write(2, b"\r\n" * os.isatty(2) + b"dpbb: interrupted: no result\n")
         # At once, whatever hangs: the worker process ends with its standard input.
         os._exit(EXIT_INTERRUPTED)
 

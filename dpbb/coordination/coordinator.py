@@ -56,6 +56,7 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.problem import cost_of, objective_of, part_of, root_bound, whole_of
 from dpbb.result import TREE, Termination, Totals
+from dpbb.text.names import plural
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
@@ -137,7 +138,7 @@ class Coordinator:
         else:
             book.restore(saved)
             book.check_partition()
-            text = f"{len(saved.units)} units of a checkpoint"
+            text = f"{plural(len(saved.units), 'part')} of a checkpoint"
             self.events.add(now, "resumed", text)
         if spec.proved_bound is not None:
             text = f"nothing is below {spec.proved_bound}; looking below {self.ub}"
@@ -746,7 +747,8 @@ class Coordinator:
                 begun.append(seat.unit.since)
         if not begun or now - min(begun) < WAITING_S:
             return ""
-        return f"compiling on {len(begun):,} worker{'s' * (len(begun) != 1)}"
+        where = plural(len(begun), "worker")
+        return f"compiling on {where}, once for this kind of problem"
 
     def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:
         """Return all seats; those of a large run may be ``SEATS_AGE_S`` old.

@@ -30,9 +30,9 @@ from dpbb.dashboard.look import (
     time_axis,
     whole_axis,
 )
-from dpbb.dashboard.panels import plural
 from dpbb.problem import Problem, Scheduled, objective_of
 from dpbb.text.labels import names_of
+from dpbb.text.names import plural
 
 
 def empty(*columns: str) -> ColumnDataSource:

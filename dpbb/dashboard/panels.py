@@ -16,7 +16,7 @@ from dpbb.dashboard.look import Look, asset
 from dpbb.progress import words
 from dpbb.progress.base import TROUBLE
 from dpbb.progress.words import clock_text, format_count, format_seconds, goes_on
-from dpbb.text.names import middle, percent
+from dpbb.text.names import middle, percent, plural
 
 DASH = "–"  # noqa: RUF001
 
@@ -109,11 +109,6 @@ WORDS = (
 def number(value: int | None) -> str:
     """Write a number in full; a dash where there is none."""
     return DASH if value is None else f"{value:,}"
-
-
-def plural(count: int, name: str, ending: str = "s") -> str:
-    """Write ``1 job``, ``2,000 jobs``."""
-    return f"{count:,} {name}{ending * (count != 1)}"
 
 
 def memory(used: float, whole: float) -> str:

@@ -19,7 +19,7 @@ from dpbb.plotting.style import BLUE, GREEN, MUTED, VERMILLION, time_unit
 from dpbb.progress.words import format_count, format_seconds, goes_on, state_word
 from dpbb.result import Result
 from dpbb.text.markup import escape
-from dpbb.text.names import middle, percent
+from dpbb.text.names import middle, percent, plural
 
 Points = Sequence[tuple[float, float]]
 
@@ -28,6 +28,9 @@ COLUMNS = (
     *("time", "explored by", "from"),
 )
 """Columns of the table of runs."""
+
+LESS = ("explored by", "objective", "lower bound", "nodes", "time", "gap")
+"""Those of them that a narrow terminal does without, in this order."""
 
 WIDTH, HEIGHT = 440, 230
 LEFT, RIGHT, TOP, BOTTOM = 64, 430, 12, 196
@@ -98,7 +101,7 @@ def run_of(source: str, data: Result | Checkpoint | Sequence[Snapshot]) -> Run:
         return Run(
             source=source,
             curve=curve,
-            ended=f"a checkpoint with {len(data.units):,} parts left",
+            ended=_state(data),
             workers=_counted(data.seats.values()),
             nodes=data.totals.nodes,
         )
@@ -114,6 +117,15 @@ def run_of(source: str, data: Result | Checkpoint | Sequence[Snapshot]) -> Run:
         growth=[(row.seconds, row.nodes) for row in data],
         shares=_shares(data),
     )
+
+
+def _state(saved: Checkpoint) -> str:
+    """Write what a checkpoint has left to explore, or what it proves."""
+    if saved.units:
+        return f"a checkpoint with {plural(len(saved.units), 'part')} left"
+    if saved.value is not None and saved.value <= saved.cutoff:
+        return "proved optimal"
+    return f"nothing below {saved.ub:,}, proved"
 
 
 def _both(curve: Curve) -> tuple[Sequence[tuple[float, int]], ...]:

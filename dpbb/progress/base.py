@@ -46,6 +46,9 @@ class Progress:
 
     offset_s: float = 0.0
 
+    def begin(self, instance: str) -> None:
+        """Take the name of the instance, first of all."""
+
     def note(self, text: str) -> None:
         """Take a line for people; its first word says what it is about."""
 
@@ -95,6 +98,10 @@ class SnapshotProgress(Progress):
         self.last = STARTING
         self._news = News()
         self._began = time.monotonic()
+
+    def begin(self, instance: str) -> None:
+        """See ``Progress.begin``."""
+        self.update(replace(self.last, instance=instance))
 
     def waiting(self, text: str) -> None:
         """See ``Progress.waiting``."""

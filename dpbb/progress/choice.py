@@ -54,7 +54,7 @@ def make_progress(
             "progress: expected a terminal or a notebook for live, got a stream that "
             f"is none (TERM={term!r})"
         )
-    return ProgressPrinter(out, interval_s, width=_width(out))
+    return ProgressPrinter(out, interval_s, width=width_of(out))
 
 
 def in_notebook() -> bool:
@@ -73,7 +73,7 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def _width(stream: TextIO) -> int | None:
+def width_of(stream: TextIO) -> int | None:
     """Return the columns of a terminal; None for anything else."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None

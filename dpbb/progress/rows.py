@@ -21,6 +21,9 @@ ROWS_AN_AGE = 20
 
 ROWS_A_HEADER = 30
 
+IDLE_S = 10.0
+"""Least seconds between rows while nothing is explored."""
+
 HEURISTIC_S = 1.0
 """Least seconds between rows of incumbents of heuristics."""
 
@@ -29,7 +32,13 @@ COLUMNS = {
     **{"BestBound": 9, "BestSol": 7, "Gap": 7},
     **{"Node/s": 8, "Workers": 7, "Parts": 5, "AtRisk": 6},
 }
-"""Columns and their widths; where it is tight, the last ones are left out."""
+"""Columns and their widths."""
+
+LESS = (
+    *("AtRisk", "Parts", "Workers", "Node/s", "Between", "Left", "OfAbout"),
+    *("Gap", "Nodes", "BestBound"),
+)
+"""Columns that are left out where it is tight, in this order."""
 
 RULED = ("BestBound", "Node/s")
 """Columns with a line before them."""
@@ -45,13 +54,16 @@ def format_cells(
 
     ``width``: the most columns that a line may have.
     """
-    line = mark
-    for title, size in COLUMNS.items():
-        between = " | " if title in RULED else " " * (title != "Time")
-        line += f"{between}{cells.get(title, '-'):>{size}}"
-        if width is not None and len(line) > width:
-            return line[: -len(between) - size]
-    return line
+    parts = {
+        title: (" | " if title in RULED else " " * (title != "Time"))
+        + f"{cells.get(title, '-'):>{size}}"
+        for title, size in COLUMNS.items()
+    }
+    for title in LESS:
+        if width is None or len(mark) + sum(map(len, parts.values())) <= width:
+            break
+        del parts[title]
+    return mark + "".join(parts.values())
 
 
 def format_header(width: int | None = None) -> str:
@@ -146,7 +158,8 @@ class ProgressPrinter(SnapshotProgress):
         offset_s = self.since_s(snapshot)
         passed, new = self._news.of(snapshot)
         for step in passed:
-            if not self._may_be_told(mark_of(step), step.seconds + offset_s):
+            at_s, best = step.seconds + offset_s, step.value == snapshot.value
+            if not self._may_be_told(mark_of(step), at_s) and not best:
                 continue
             at = format_seconds(max(0.0, step.seconds + offset_s))
             cells = {"Time": at, "BestSol": str(step.value)}
@@ -186,7 +199,8 @@ class ProgressPrinter(SnapshotProgress):
     def _show(self, snapshot: Snapshot, mark: str) -> None:
         if snapshot.run_id != NO_RUN:
             self._shown = snapshot
-            pause = max(self._interval_s, snapshot.seconds / ROWS_AN_AGE)
+            idle = 0.0 if snapshot.nodes else IDLE_S
+            pause = max(self._interval_s, snapshot.seconds / ROWS_AN_AGE, idle)
             self._due_s = snapshot.seconds + pause
         offset_s = self.since_s(snapshot)
         self._row(format_row(snapshot, mark=mark, offset_s=offset_s, width=self.width))

@@ -9,6 +9,9 @@ from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
 from dpbb.progress.base import NO_RUN
 from dpbb.result import Termination
 
+COMPILING = "compiling"
+"""What a run that waits for its own code says first: that is no trouble."""
+
 TROUBLE = "trouble"
 """Name of what somebody should look at."""
 
@@ -120,9 +123,11 @@ def facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 def details(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield what needs a line of its own: names and texts, what is wrong at the end."""
     if snapshot.checkpoint is not None:
-        yield "checkpoint", _checkpoint_text(snapshot.checkpoint, snapshot.seconds)
+        yield "checkpoint", _checkpoint_text(snapshot, snapshot.checkpoint)
     if shares_text(snapshot):
         yield "turns", shares_text(snapshot)
+    if goes_on(snapshot) and snapshot.waits_for.startswith(COMPILING):
+        yield "waiting", snapshot.waits_for
     for text in troubles(snapshot):
         yield TROUBLE, text
 
@@ -138,11 +143,12 @@ def _best(snapshot: Snapshot) -> str:
     return f"none found{below}" if over else f"none yet{below}"
 
 
-def _checkpoint_text(saved: CheckpointSnapshot, now: float) -> str:
-    """Say how old the last checkpoint is, and where; ``now``: seconds of the run."""
+def _checkpoint_text(snapshot: Snapshot, saved: CheckpointSnapshot) -> str:
+    """Say how old the last checkpoint is, and where."""
     if saved.last_s is None:
-        return f"none yet, {saved.url}"
-    age = format_seconds(max(0.0, now - saved.last_s))
+        resumed = any(event.kind == "resumed" for event in snapshot.events)
+        return f"{'goes on from one' if resumed else 'none yet'}, {saved.url}"
+    age = format_seconds(max(0.0, snapshot.seconds - saved.last_s))
     return f"{age} old, at risk {format_seconds(saved.at_risk_s)}, {saved.url}"
 
 
@@ -254,7 +260,7 @@ def troubles(snapshot: Snapshot) -> Iterator[str]:
         yield f"failed: {snapshot.error.strip().splitlines()[-1]}"
     if not goes_on(snapshot):
         return
-    if snapshot.waits_for:
+    if snapshot.waits_for and not snapshot.waits_for.startswith(COMPILING):
         yield f"waiting: {snapshot.waits_for}"
     lost = [event for event in snapshot.events if event.kind == "seat-lost"]
     if lost and now - lost[-1].seconds < RECENT_S:

@@ -30,6 +30,7 @@ from dpbb.proof.certificate import Certificate, check_form
 from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
 from dpbb.proof.finer import Progress, claimed_by, in_parts, least_part
 from dpbb.text.files import alone, check_writable
+from dpbb.text.names import plural
 
 NODES = {
     "cpu": 2_000_000_000,
@@ -453,7 +454,7 @@ def _check_root(content: dict[str, Any], notes: list[str]) -> str:
 def _check_books(content: dict[str, Any], notes: list[str]) -> str:
     parts = checker.check_books(content)
     nodes = sum(part.nodes for part in parts)
-    return f"{len(parts)} units, {nodes:,} nodes"
+    return f"{plural(len(parts), 'unit')}, {nodes:,} nodes"
 
 
 _STEPS: dict[str, Callable[..., str]] = {

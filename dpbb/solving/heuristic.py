@@ -130,6 +130,7 @@ def heuristic(
     bound = proving_bound(call.problem)
     plan = Plan(call.problem, call.name, options, call.began, root_bound=bound)
     shown = call.progress
+    shown.begin(call.name)
     with ExitStack() as stack:
         stack.enter_context(closing(shown))
         call = stack.enter_context(call.interruptible())

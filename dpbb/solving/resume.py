@@ -31,6 +31,7 @@ from dpbb.result import Totals
 from dpbb.solving.arguments import Call, check_engine, numbered, shown_by, style_of
 from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable
+from dpbb.text.names import plural
 
 OF_TREE = ("branching_ub", "root_order")
 """Fields of ``Tuning`` that the tree depends on."""
@@ -128,7 +129,7 @@ def plan_of_saved(call: Call, saved: Checkpoint) -> Plan:
             f"the first {saved.first_optimum:,} optimal permutations are in the run's "
             "file alone: name it again (optima_file)"
         )
-    left = "nothing is" if saved.finished else f"{len(saved.units)} units are"
+    left = plural(len(saved.units), "part") if saved.units else "nothing"
     nodes = f"{totals_of(saved).nodes:,} nodes"
     note(f"resumed after {seconds_of(saved):.0f} s and {nodes}: {left} left")
     return plan

@@ -52,6 +52,7 @@ PATIENCE_S = 86400.0
 
 def start(call: Call, cluster: Cluster) -> Plan:
     """Return the plan of a call: from its checkpoint, or by the start heuristics."""
+    call.progress.begin(call.name)
     if call.saved is not None:
         cluster.answered.set()
         return plan_of_saved(call, call.saved)

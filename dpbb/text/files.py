@@ -127,8 +127,11 @@ def check_writable(path: str | Path, name: str, *others: object) -> None:
     try:
         for other in (*others, *(_noted.get() or ())):
             if _is_same(path, other):
-                those = "those in " if os.path.isdir(str(other)) else ""
-                raise OptionError(f"{name}: expected another file than {those}{other}")
+                inside = os.path.isdir(str(other))
+                those, how = ("those in ", ": write it outside") if inside else ("", "")
+                raise OptionError(
+                    f"{name}: expected another file than {those}{other}{how}"
+                )
         made = _make(path)
         if made is not None:
             made.unlink()

@@ -14,6 +14,11 @@ def middle(text: str, width: int) -> str:
     return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
 
 
+def plural(count: int, name: str, ending: str = "s") -> str:
+    """Write ``1 job``, ``2,000 jobs``."""
+    return f"{count:,} {name}{ending * (count != 1)}"
+
+
 def percent(share: float) -> str:
     """Write a share; as many digits as tell it from 0 and 1."""
     if share in (0.0, 1.0):

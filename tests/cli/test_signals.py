@@ -90,6 +90,7 @@ def test_sigterm_saves_what_was_explored(tmp_path):
         code, out = solve.end()
     values = json.loads(out)
     assert (code, values["termination"]) == (3, "stopped"), solve.err
+    assert f"saved in {folder}" in solve.err
     saved = load_checkpoint(str(folder))
     assert values["decomposed"] > 0
     assert saved.counters.decomposed == values["decomposed"]
@@ -130,6 +131,7 @@ def test_second_signal_quits_at_once_and_leaves_nothing(first, second, tmp_path)
         worker.wait(TIMEOUT_S)
         ended, out = solve.end()
     assert (ended, out) == (130, ""), solve.err
+    assert solve.err.endswith("dpbb: interrupted: no result\n")
     assert not list(tmp_path.iterdir())
     assert "Traceback" not in solve.err
 

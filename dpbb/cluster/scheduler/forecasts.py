@@ -25,6 +25,7 @@ from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
 from dpbb.options import Estimates
 from dpbb.problem import Encodable, Problem
+from dpbb.progress.words import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -286,8 +287,8 @@ def estimate_saved(
 
 def text_of(found: Remainder) -> str:
     """Text of an event."""
-    between = f"{found.low:.2g} to {found.high:.2g}"
-    text = f"about {found.nodes:.3g} nodes left ({between})"
+    between = f"{format_count(found.low)} to {format_count(found.high)}"
+    text = f"about {format_count(found.nodes)} nodes left ({between})"
     if found.nodes >= MOST_NODES:
         text = "more than 10^300 nodes left"
     if found.reasons:

@@ -81,6 +81,24 @@ def test_heuristics_have_a_row_a_second_and_nothing_is_forgotten():
     )
 
 
+def test_the_best_of_before_a_resume_has_a_row():
+    stream = io.StringIO()
+    progress = ProgressPrinter(stream, interval_s=math.inf)
+    steps = (Improvement(5.0, 2390, "ig"), Improvement(5.5, 2387, "ig"))
+    told = {"seconds": 38.0, "value": 2387, "ub": 2387, "trajectory": steps}
+    progress.update(replace(SNAPSHOT, **told))
+    assert [line.split()[-1] for line in lines(stream)[1:]] == ["-", "-"]
+
+
+def test_while_nothing_is_explored_rows_are_rare():
+    stream = io.StringIO()
+    progress = ProgressPrinter(stream)
+    idle = replace(SNAPSHOT, decomposed=0, leaves=0, value=None, trajectory=())
+    for second in range(30):
+        progress.update(replace(idle, seconds=float(second)))
+    assert len(lines(stream)) == 1 + 3
+
+
 def test_last_row_is_written_once():
     stream = io.StringIO()
     progress = ProgressPrinter(stream)
@@ -98,7 +116,9 @@ def test_rows_fit_the_terminal(width):
     header, row = format_header(width), format_row(BUSY, width=width)
     assert len(header) == len(row) <= width
     assert header.split()[0] == "Time"
-    assert ("Gap" in header) == (width > 70)
+    assert "BestSol" in header
+    assert ("Gap" in header) == (width > 50)
+    assert ("Between" in header) == (width > 70)
     assert ("AtRisk" in header) == (width == 200)
 
 

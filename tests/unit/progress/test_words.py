@@ -1,10 +1,12 @@
 """What people are told: ranges of time, the clock, ends."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from dpbb.progress.words import format_count, span_text
+from dpbb.progress.base import STARTING
+from dpbb.progress.words import details, format_count, span_text
 
 YEAR = 365.25 * 86400
 
@@ -49,3 +51,8 @@ def test_nothing_is_too_large_to_be_written_in_few_characters(exponent):
     for number in (10.0**exponent, 9.99999 * 10.0 ** min(exponent, 307)):
         assert len(format_count(number)) <= 9
     assert len(format_count(10 ** max(exponent, 0) * 10**200)) <= 9
+
+
+def test_compiling_is_no_trouble():
+    shot = replace(STARTING, run_id="run", waits_for="compiling on 1 worker")
+    assert [*details(shot)] == [("waiting", "compiling on 1 worker")]
