@@ -426,7 +426,10 @@ class Campaign:
     ) -> Record:
         ended = result.status in ENDED
         local = self.options.scheduler is None
-        checkpoint = f"{CHECKPOINTS}/{own.name}" if local else str(own)
+        checkpoint: str | None = f"{CHECKPOINTS}/{own.name}" if local else str(own)
+        here = self._host == platform.node()
+        if ended or (here and not any(own.glob("*.dpbb"))):
+            checkpoint = None
         latest = {name: getattr(result, name) for name in Totals.__dataclass_fields__}
         totals = record.earlier.plus(Totals(**latest))
         # what ended or was stopped goes on with the time that it had left
@@ -441,8 +444,8 @@ class Campaign:
             hosts=tuple(dict.fromkeys((*record.hosts, platform.node()))),
             limit_s=max(limit_s, totals.seconds),
             attempts=record.attempts + 1,
-            checkpoint=None if ended else checkpoint,
-            checkpoint_host=None if ended else self._host,
+            checkpoint=checkpoint,
+            checkpoint_host=checkpoint and self._host,
             certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
             strategy=result.options.strategy,
             bound=result.options.bound or "",

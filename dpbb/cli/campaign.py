@@ -45,7 +45,8 @@ on from their checkpoints. Cheap ones come first, by an estimate of one second e
 
 dpbb report FOLDER shows what came out, and writes it as tables, plots or a page.
 
-exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input."""
+exit codes: 0 all are proved; 3 some are not; 1 error, also of one instance; 2 bad
+input."""
     parser.add_argument("sets", nargs="+", metavar="SET", help="what to prove")
     text = "where records go"
     parser.add_argument("-o", "--output", metavar="FOLDER", help=text)
@@ -119,6 +120,8 @@ def run_campaign(args: argparse.Namespace) -> int:
         records = campaign.run(problems)
         overview.end()
     show_records(records)
+    if any(record.status == "error" for record in records):
+        return 1
     return 0 if not asked() and all(record.proved for record in records) else 3
 
 

@@ -251,7 +251,7 @@ def _write_certificate(result: Result, given: str | None) -> None:
     if certificate is None and path is None:
         return
     if certificate is None:
-        told = f"no certificate: {result.termination}"
+        told = f"certificate: not written, as there is no proof ({result.termination})"
     elif path is None:
         told = "a certificate is kept: --certificate FILE"
     else:

@@ -42,11 +42,14 @@ def check_columns(
     """
     for name in needed:
         if name not in instance.dates:
-            refuse(instance.name, f"a column {name} for {objective}", "none")
+            given = "weights" if name == "weight" else name
+            got = f"none; in Python FlowShop(..., {given}=...) takes it, too"
+            refuse(instance.name, f"a column {name} for {objective}", got)
     for name in instance.dates:
         if name not in (*needed, *also):
             expected = f"no column {name}, which {objective} does not use"
-            hint = "; say another --objective (objective=...), or --skip-columns"
+            hint = "; say another --objective, in Python FlowShop(..., objective=...)"
+            hint += " or read_problem(..., objective=...), or --skip-columns"
             refuse(instance.name, expected, f"{name}{hint}")
 
 

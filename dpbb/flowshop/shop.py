@@ -257,6 +257,11 @@ class FlowShop(Model):
             fields["light"] = n_jobs
         self.state = fields  # type: ignore[misc]
 
+    def __repr__(self) -> str:
+        size = f"{self.n_jobs} jobs x {self.n_machines} machines"
+        facts = filter(None, (size, self.said, self.features.words))
+        return f"{type(self).__name__}({self.instance.name!r}, {', '.join(facts)})"
+
     def _set_up(self, setups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Make the tables of set-ups; return the longest before each job.
 

@@ -301,7 +301,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def unknown_option(name: str, known: Iterable[str], where: str = "") -> OptionError:
     """Return the error of a name that no option has; the message begins with where."""
     names = list(known)
+    hint = nearest(name, names)
+    if name == "objective":
+        hint = " (it is the problem's: FlowShop(..., objective=...) or read_problem"
+        hint += "(..., objective=...))"
     return OptionError(
-        f"{where}{name}: expected the name of an option{nearest(name, names)}; all: "
-        f"{', '.join(names)}"
+        f"{where}{name}: expected the name of an option{hint}; all: {', '.join(names)}"
     )

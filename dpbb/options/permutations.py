@@ -28,21 +28,7 @@ def check_permutation(
         Says which value is none of the jobs, which job comes twice, or how many jobs
         were expected.
     """
-    try:
-        values = None if isinstance(jobs, (str, bytes)) else list(jobs)
-    except TypeError:  # also of an array without dimensions
-        values = None
-    if values is None:
-        raise OptionError(f"{name}: expected a sequence of jobs, got {shown(jobs)}")
-    for position, job in enumerate(values):
-        # A duration of NumPy calls itself integral, but is no index.
-        whole = isinstance(job, numbers.Integral) and hasattr(job, "__index__")
-        if isinstance(job, bool) or not whole:
-            raise OptionError(
-                f"{name}: expected a whole number at position {position}, got "
-                f"{shown(job)}"
-            )
-    order = tuple(int(job) for job in values)
+    order = tuple(whole_numbers(jobs, name))
     if n_jobs is not None and len(order) != n_jobs:
         raise OptionError(f"{name}: expected {n_jobs} jobs, got {len(order)}")
     n_jobs = len(order)
@@ -64,6 +50,25 @@ def check_permutation(
             )
         seen.add(job)
     return order
+
+
+def whole_numbers(jobs: Any, name: str = "permutation") -> list[int]:
+    """Return a sequence of whole numbers as a list; OptionError: it is none."""
+    try:
+        values = None if isinstance(jobs, (str, bytes)) else list(jobs)
+    except TypeError:  # also of an array without dimensions
+        values = None
+    if values is None:
+        raise OptionError(f"{name}: expected a sequence of jobs, got {shown(jobs)}")
+    for position, job in enumerate(values):
+        # A duration of NumPy calls itself integral, but is no index.
+        whole = isinstance(job, numbers.Integral) and hasattr(job, "__index__")
+        if isinstance(job, bool) or not whole:
+            raise OptionError(
+                f"{name}: expected a whole number at position {position}, got "
+                f"{shown(job)}"
+            )
+    return [int(job) for job in values]
 
 
 def check_jobs(jobs: Any, name: str = "permutation") -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from dpbb.text.json_text import json_text
 class JsonLines(SnapshotProgress):
     """Writes a snapshot for every new incumbent, and at intervals; no notes.
 
+    The address of the page is ``dashboard`` of each line.
     All seconds count from the start of the solve, as those of the result do.
 
     ``interval_s``: least seconds between lines that are not about a new incumbent.
@@ -22,6 +23,13 @@ class JsonLines(SnapshotProgress):
         self._stream, self._interval_s = stream, interval_s
         self._due_s = 0.0
         self._shown: Snapshot | None = None
+        self._more: dict[str, str] = {}
+
+    def note(self, text: str) -> None:
+        """Keep the address of the page."""
+        place, _, address = text.partition(" ")
+        if place == "dashboard":
+            self._more = {place: address}
 
     def update(self, snapshot: Snapshot) -> None:
         """Write the snapshot if it has something new or the last is old enough."""
@@ -40,7 +48,7 @@ class JsonLines(SnapshotProgress):
             self._shown = snapshot
             self._due_s = snapshot.seconds + self._interval_s
         shifted = _later(snapshot, self.since_s(snapshot))
-        self._stream.write(snapshot_json(shifted) + "\n")
+        self._stream.write(snapshot_json(shifted, **self._more) + "\n")
         self._stream.flush()
 
     def done(self, result: Result) -> None:
@@ -87,7 +95,7 @@ def _without_run(result: Result) -> Snapshot:
     )
 
 
-def snapshot_json(snapshot: Snapshot) -> str:
-    """Return a snapshot as one line of JSON, without its map of spans."""
+def snapshot_json(snapshot: Snapshot, **more: str) -> str:
+    """Return a snapshot and more as a line of JSON, without its map of spans."""
     names = [item.name for item in fields(snapshot) if item.name != "spans"]
-    return json_text({name: getattr(snapshot, name) for name in names})
+    return json_text({name: getattr(snapshot, name) for name in names} | more)

@@ -74,7 +74,8 @@ def from_json(text: str) -> Result:
         *(OptionError, InstanceError),
     ) as error:
         raise DpbbError(
-            f"result: expected the JSON of a result of schema {SCHEMA}, got: {error}"
+            f"result: expected the text of a result, JSON of schema {SCHEMA}, got: "
+            f"{error}"
         ) from error
 
 

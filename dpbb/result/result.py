@@ -475,7 +475,10 @@ class Result(Totals):
             if self.proof is Proof.CUTOFF_EXHAUSTED:
                 return "a tree below it is exhausted: no schedule is below it"
             return "the bound of every open root reaches the incumbent"
-        return f"the search ended early ({self.termination})"
+        early = f"the search ended early ({self.termination})"
+        if self.engine != "none" and not (self.seats or self.decomposed):
+            early += ", before a seat explored: kernels are compiled on the first use"
+        return early
 
     def __str__(self) -> str:
         return self.summary()

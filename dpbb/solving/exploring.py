@@ -249,7 +249,8 @@ def _written(call: Call, result: Result) -> Result:
         return result
     if certificate is None:
         if not result.bounds:
-            call.progress.note(f"no certificate: {result.termination}")
+            said = "certificate: not written, as there is no proof"
+            call.progress.note(f"{said} ({result.termination})")
         return result
     try:
         certificate.write(path.replace(BOUND, str(result.lower_bound)))

@@ -184,8 +184,8 @@ async def test_offer_callbacks_and_iteration(c, s, a):
     run.on_lower_bound(note)
     assert await run.offer(min(orders))
     assert not await run.offer(max(orders))
-    with pytest.raises(OptionError):
-        await run.offer([0, 0, 1])
+    with pytest.raises(OptionError, match="expected 7 jobs, got 3"):
+        await run.offer([1, 2, 3])
     snapshots = [snapshot async for snapshot in run.stream(0.05)]
     assert snapshots[-1].termination == "exhausted"
     assert snapshots[-1].value == best

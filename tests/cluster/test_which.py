@@ -46,6 +46,20 @@ def solved(**how):
     return notes.lines
 
 
+def test_distributed_may_be_half_imported_by_another_thread():
+    code = """
+import sys, threading
+from dpbb.cluster.client.connect import which_cluster
+threading.Thread(target=lambda: __import__("distributed")).start()
+while "distributed" not in sys.modules:
+    pass
+print(which_cluster().address)
+"""
+    command = [sys.executable, "-c", code]
+    found = run(command, stdout=PIPE, text=True, check=True)  # noqa: S603
+    assert found.stdout == "None\n"
+
+
 def test_what_is_named_comes_before_the_current_client_and_the_variables(monkeypatch):
     first, second = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2"
     assert which_cluster().address is None

@@ -128,9 +128,12 @@ def placed(client: Any, options: SolveOptions) -> tuple[Any, SolveOptions, str]:
 
 def _in_task() -> bool:
     """Whether this is a task on a Dask worker."""
-    worker = sys.modules.get("distributed.worker")
+    if "distributed.worker" not in sys.modules:
+        return False
+    from distributed.worker import get_worker  # waits where another thread imports it
+
     try:
-        return worker is not None and worker.get_worker() is not None
+        return get_worker() is not None
     except ValueError:
         return False
 
@@ -170,9 +173,12 @@ def _names_scheduler(file: Path) -> bool:
 
 def _current_client() -> Any:
     """Return the client that Dask's own functions would use; None without one."""
-    distributed = sys.modules.get("distributed")
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import Client
+
     try:
-        return None if distributed is None else distributed.Client.current()
+        return Client.current()
     except ValueError:
         return None
 
@@ -182,7 +188,9 @@ def check_open(client: Any) -> None:
     if getattr(client, "status", None) in ("closing", "closed"):
         raise ClusterError("client: expected an open one, got one that is closed")
     if not hasattr(client, "scheduler_info"):
-        raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
+        hint = "; scheduler=... takes an address" if isinstance(client, str) else ""
+        what = "client: expected a distributed.Client, got"
+        raise OptionError(f"{what} {shown(client)}{hint}")
 
 
 def check_timeout(timeout: Any) -> None:

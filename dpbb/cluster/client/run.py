@@ -39,7 +39,7 @@ from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
 from dpbb.errors import ClusterError, InvariantError
 from dpbb.options import SolveOptions, kinds
-from dpbb.options.permutations import check_permutation
+from dpbb.options.permutations import whole_numbers
 from dpbb.progress import Progress, make_progress, show
 from dpbb.progress.notebook import snapshot_html
 from dpbb.text import markup
@@ -236,7 +236,7 @@ class Run:
         OptionError
             It is not a permutation of the run's jobs.
         """
-        jobs = list(check_permutation(permutation))
+        jobs = whole_numbers(permutation)  # how many they have to be says the problem
         return self._sync(self._call, "offer", permutation=jobs, source="offer")
 
     def on_incumbent(self, callback: Callback) -> None:
@@ -311,8 +311,6 @@ class Run:
             self._show(progress)
         except ClusterError as error:  # such as that the handle was closed meanwhile
             logger.debug("a run is watched no more: %s", error)
-        except Exception:
-            logger.exception("run %s is shown no more", self.run_id)
 
     async def _show_here(self, progress: Progress) -> None:
         with contextlib.closing(progress):

@@ -63,6 +63,7 @@ class Callbacks:
         self._snapshots = SnapshotStream(None, poll, POLL_S)
         self._in_thread = in_thread
         self._callbacks: dict[str, list[Callback]] = {"value": [], "lower_bound": []}
+        self._failed: set[Callback] = set()
         self._task: asyncio.Task[None] | None = None
         self._cancelled = False
 
@@ -110,5 +111,9 @@ class Callbacks:
             answer = callback(snapshot)
             if inspect.isawaitable(answer):
                 await answer
-        except Exception:
-            logger.exception("callback %r of run %s failed", callback, snapshot.run_id)
+        except Exception as error:  # noqa: BLE001 - the others are called
+            if callback not in self._failed:  # asyncio says it where nobody logs, too
+                self._failed.add(callback)
+                said = f"callback {callback!r} of run {snapshot.run_id} failed"
+                told = {"message": said, "exception": error}
+                asyncio.get_running_loop().call_exception_handler(told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from dpbb.campaign.folder import CampaignFolder, best_of
 from dpbb.campaign.report import as_markdown, classes
 from dpbb.campaign.running import Campaign, problems_of
 from dpbb.campaign.sets import KnownSchedule
+from dpbb.cli import main
 from dpbb.coordination.messages import Request
 from dpbb.errors import DpbbError
 from dpbb.flowshop.family import read_problem
@@ -181,6 +183,7 @@ def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     records = campaign(tmp_path, lines, budget_s=-1.0).run(problems_of(shops))
     assert records[-1].error == "ZeroDivisionError: no nodes"
     assert "shop7          ZeroDivisionError: no nodes" in lines
+    assert main(["campaign", shops[1], "-o", str(tmp_path / "campaign")]) == 1
     records = campaign(tmp_path).run(problems_of(shops))
     assert {r.n_jobs: (r.status, r.error) for r in records} == {
         7: ("optimal", ""), 8: ("error", "KeyError: 'seat'"), 9: ("optimal", "")
@@ -295,6 +298,7 @@ def test_a_bound_of_before_is_not_forgotten(tmp_path, shops, monkeypatch):
     assert [(r.status, r.makespan, r.lower_bound) for r in found] == [
         ("infeasible_cutoff", None, 98), ("feasible", 99, 98), ("optimal", 98, 98)
     ]  # fmt: skip
+    assert found[1].checkpoint is None  # none was written
 
 
 def test_a_checkpoint_that_is_gone_is_named_and_its_nodes_stay(
@@ -311,12 +315,17 @@ def test_a_checkpoint_that_is_gone_is_named_and_its_nodes_stay(
     limits = []
 
     def solve(*_, **how):
-        limits.append(how["options"].time_limit_s if "options" in how else None)
+        if "options" in how:
+            limits.append(how["options"].time_limit_s)
+            saved = Path(how["options"].checkpoint, "checkpoint-000001.dpbb")
+            saved.parent.mkdir()
+            saved.write_bytes(b"")
         return results.pop(0)
 
     monkeypatch.setattr(running.api, "solve", solve)
     one, lines = shops[-1:], []
-    campaign(tmp_path, lines, time_limit_s=3.0).run(problems_of(one))
+    (record,) = campaign(tmp_path, lines, time_limit_s=3.0).run(problems_of(one))
+    shutil.rmtree(tmp_path / "campaign" / record.checkpoint)
     assert not any("begins anew" in line for line in lines)
     (record,) = campaign(tmp_path, lines, time_limit_s=7.0).run(problems_of(one))
     (line,) = [line for line in lines if "begins anew" in line]

@@ -19,6 +19,7 @@ def test_json_lines_hold_one_snapshot_each_and_no_notes():
     stream = io.StringIO()
     progress = JsonLines(stream)
     progress.note("engine cpu")
+    progress.note("dashboard http://here:8787/dpbb")
     progress.incumbent(0.3, 2300, 2232)
     progress.offset_s = 5.0  # the run is opened then
     progress.update(SNAPSHOT)
@@ -32,6 +33,7 @@ def test_json_lines_hold_one_snapshot_each_and_no_notes():
     assert found == [5.0 + step.seconds for step in SNAPSHOT.trajectory]
     assert first["seats"][0]["worker"] == "w"
     assert "spans" not in first
+    assert first["dashboard"] == "http://here:8787/dpbb"
     assert last["state"] == "finished"
 
 

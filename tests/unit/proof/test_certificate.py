@@ -140,7 +140,7 @@ def test_every_change_of_it_is_found(change, message, own, known_here):
 def test_a_solve_without_a_proof_says_that_it_has_no_certificate(tmp_path, capsys):
     path = tmp_path / "proof.json.gz"
     dpbb.solve(SHOP, gap_limit=0.9, certificate=str(path), progress="plain")
-    assert "no certificate: gap_limit" in capsys.readouterr().err
+    assert "no proof (gap_limit)" in capsys.readouterr().err
     assert not path.exists()
 
 
