@@ -9,7 +9,9 @@ the module that is asked for is imported.
 import argparse
 import atexit
 import gc
+import re
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
@@ -65,6 +67,14 @@ MODULES = {
     **dict.fromkeys(("template", "help"), "tables"),
 }
 """Modules of commands that are not called as their command is."""
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Fills paragraphs; lines that begin with spaces stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines()
+        return "\n".join(textwrap.fill(line, min(width, 86)) for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -134,7 +144,7 @@ def _add_commands(
             name,
             help=help_text,
             description=help_text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
             allow_abbrev=False,
         )
         if list(arguments[:1]) != [name]:

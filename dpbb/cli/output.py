@@ -1,12 +1,30 @@
 """Standard output of commands: a failure is told, but not that its reader has gone."""
 
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from dpbb.errors import DpbbError
+
+
+def fitted(text: str) -> str:
+    """Wrap lines of names and values at words, if a terminal shows them."""
+    from dpbb.progress.choice import width_of
+
+    width = width_of(sys.stdout)
+    if width is None:
+        return text
+    how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    lines = []
+    for line in text.splitlines():
+        name = re.match(r"\S.{0,14}?  +|", line)
+        indent = " " * (len(name[0]) if name else 0)
+        lines.append(textwrap.fill(line, width, subsequent_indent=indent, **how))
+    return "\n".join(lines)
 
 
 class _Stdout:

@@ -16,6 +16,7 @@ from typing import Any
 
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.arguments import features_of, table_of
+from dpbb.cli.output import fitted
 from dpbb.errors import OptionError, UnwrittenError
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.family import read_problem
@@ -38,8 +39,8 @@ EXIT_CODES = {
 EXIT_CODES_TEXT = """\
 exit codes: 0 optimal, or proved that nothing is below the given value; 1 error; 2
 bad input; 3 a schedule, not proved optimal; 4 nothing known; 5 no scheduler answers,
-or it was lost (dpbb resume goes on from a checkpoint); 130 interrupted twice.
-Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
+or it was lost (see dpbb resume); 130 interrupted twice. Ctrl-C once (or SIGTERM)
+stops the search and still prints the best schedule."""
 
 SAME_S = 2.0
 """A SIGTERM so soon after another is the same request."""
@@ -142,7 +143,7 @@ def run_and_show(
         if unwritten is not None:
             raise unwritten
     finally:  # what was found is not lost with a full disk
-        print(result.to_json() if args.json else result.summary())
+        print(result.to_json() if args.json else fitted(result.summary()))
     return EXIT_CODES[result.status]
 
 
@@ -157,7 +158,7 @@ def write_schedule(result: Result, path: str | None) -> None:
 def print_rows(rows: Mapping[str, object]) -> None:
     """Print names and what they stand for, one a line."""
     for name, value in rows.items():
-        print(f"{name:<14} {value}")
+        print(fitted(f"{name:<14} {value}"))
 
 
 class _StderrHandler(logging.Handler):

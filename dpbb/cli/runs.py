@@ -21,6 +21,7 @@ from dpbb.cli.arguments import (
     add_short,
     given_options,
 )
+from dpbb.cli.output import fitted
 from dpbb.cli.running import (
     EXIT_CODES,
     EXIT_CODES_TEXT,
@@ -227,7 +228,7 @@ def run_attach(args: argparse.Namespace) -> int:
             return 4 if snapshot.value is None else 3
         result = handle.result()
         told.tell(END, facts_of_result(result))
-    print(result.to_json() if args.json else result.summary())
+    print(result.to_json() if args.json else fitted(result.summary()))
     _write_certificate(result, args.certificate)
     return EXIT_CODES[result.status]
 
@@ -278,7 +279,7 @@ def run_stop(args: argparse.Namespace) -> int:
     with attached(args) as handle:
         handle.stop()
         result, last = handle.result(), handle.snapshot()
-    print(result.to_json() if args.json else result.summary())
+    print(result.to_json() if args.json else fitted(result.summary()))
     saved = last.checkpoint
     if saved is not None and saved.at_risk_s and not last.exhausted:
         why = saved.error or f"{saved.url} on host {saved.host} does not answer"

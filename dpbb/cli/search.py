@@ -15,6 +15,7 @@ from dpbb.cli.arguments import (
     flags_given,
     given_options,
 )
+from dpbb.cli.output import fitted
 from dpbb.cli.running import (
     EXIT_CODES_TEXT,
     check_files,
@@ -158,7 +159,7 @@ def run_heuristic(args: argparse.Namespace) -> int:
             upper = None if known is None else known.upper_bound
             print(json_text({**json.loads(result.to_json()), "best_known": upper}))
         else:
-            print(_found(result, known))
+            print(fitted(_found(result, known)))
     return 0
 
 
@@ -223,5 +224,5 @@ def run_estimate(args: argparse.Namespace) -> int:
         gpus=args.gpus,
         **flags_given(args, [OPTIONS[name] for name in USED_OPTIONS]),
     )
-    print(result.to_json() if args.json else result.summary())
+    print(result.to_json() if args.json else fitted(result.summary()))
     return 0

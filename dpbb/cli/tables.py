@@ -2,6 +2,7 @@
 
 import argparse
 
+from dpbb.cli import Help, main
 from dpbb.cli.arguments import add_rows, add_table
 from dpbb.flowshop.template import write_template
 
@@ -24,15 +25,18 @@ def run_template(args: argparse.Namespace) -> int:
 
 def add_help(parser: argparse.ArgumentParser) -> None:
     """Add the topic."""
-    parser.add_argument("topic", choices=("tables",), help="how tables are read")
+    what = "how tables are read (default: all commands)"
+    parser.add_argument("topic", choices=("tables",), nargs="?", help=what)
 
 
 def run_help(args: argparse.Namespace) -> int:
-    """Show how tables are read."""
+    """Show how tables are read, or which commands there are."""
+    if args.topic is None:
+        return main(["--help"])
     shown = argparse.ArgumentParser(
         usage="dpbb solve|heuristic|estimate|info|campaign [options] FILE.csv",
         add_help=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
         epilog="""\
 Lines of a title above the table are skipped. Columns release, due and weight are dates
 and weights of the jobs. A sheet setups holds set-up times from each job (row) to the

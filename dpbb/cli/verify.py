@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cli.arguments import add_common, add_rows
+from dpbb.cli.output import fitted
 from dpbb.cluster.client.connect import which_cluster
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import kinds
@@ -129,7 +130,7 @@ def _show(found: Verification, *, as_json: bool, **more: Any) -> int:
     if as_json:
         print(json_text({**more, **asdict(found), "ok": found.ok}))
     else:
-        print(found.summary(), flush=True)
+        print(fitted(found.summary()), flush=True)
     return EXIT[found.verdict]
 
 

@@ -860,7 +860,7 @@ class Audit:
         """Explore so many nodes at most; return the verdict, and what it rests on."""
         if everything or self.whole(nodes):
             found = self.explore(self.parts)
-            text = f"the whole tree, {len(self.parts)} units, has {found} nodes"
+            text = f"the whole tree, {counted(self.parts)}, has {found} nodes"
             fell = sum(not part.exact for part in self.parts)
             less = f", of {self.claimed} claimed: bounds fell in {fell} units"
             return PROVED, text + less * (fell > 0)
@@ -872,7 +872,7 @@ class Audit:
             seed = hashlib.sha256(text.encode()).hexdigest()
             draws = max(draws, DIGEST_DRAWS)
         rng = random.Random(str(seed))
-        self.say(f"estimates the sizes of {len(self.parts)} units")
+        self.say(f"estimates the sizes of {counted(self.parts)}")
         sizes = self.estimated([rng.getrandbits(63) for _ in self.parts])
         chosen = rng.choices(self.parts, sizes, k=draws)
         sizes = [part.nodes for part in self.parts]
@@ -885,7 +885,7 @@ class Audit:
         ended = sum(part in fit for part in chosen)
         text = (
             f"{ended} of {len(chosen)} draws ({draws} by estimates) were exact: "
-            f"{len(fit)} units, {found} nodes, {found / self.claimed:.3%} of all"
+            f"{counted(fit)}, {found} nodes, {found / self.claimed:.3%} of all"
         )
         reasons = []
         if len(fit) < len(exact):
@@ -918,7 +918,7 @@ class Audit:
     def explore(self, parts):
         """Explore parts again, which must have the claimed counts; returns nodes."""
         nodes, done, total = 0, 0, sum(part.nodes for part in parts)
-        self.say(f"explores {len(parts)} units, {total} nodes")
+        self.say(f"explores {counted(parts)}, {total} nodes")
         jobs = [(part, part.ubs[1], part.nodes) for part in parts]
         for index, found in self.tree.explore_all(jobs):
             parts[index].compare(found)
@@ -927,6 +927,11 @@ class Audit:
             if 20 * done // total > 20 * before // total:
                 self.say(f"explored {done / total:.0%}")
         return nodes
+
+
+def counted(parts):
+    """Return how many units there are, as a text."""
+    return f"{len(parts)} unit{'s' * (len(parts) != 1)}"
 
 
 def checked(certificate, step):

@@ -6,13 +6,14 @@ its first leaf. So a part is split as one likes, and its pieces go to any engine
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from random import Random
-from threading import Event
+from threading import Event, Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,6 +53,9 @@ SAMPLES, SAMPLES_PLAIN = 64, 4
 
 FEW_ROOTS, MOST_ROOTS = 64, 512
 """With more roots fewer are kept below each; so many are estimated together."""
+
+TOLD_S = 5.0
+"""Seconds between two lines of how far it is."""
 
 SLICE_S, LEAST_S, RATE = 0.2, 0.002, {"cpu": 1e8, "cuda": 1e10}
 """Seconds between two looks at the number of nodes; fewer where few are wanted: at so
@@ -114,6 +118,34 @@ class Found:
         )
 
 
+class Pace:
+    """Tells what part of the nodes is explored, and the time left, now and then.
+
+    Parameters
+    ----------
+    say
+        Is told, in any thread.
+    nodes
+        There are so many.
+    """
+
+    def __init__(self, say: Callable[[str], None], nodes: int) -> None:
+        self._say, self._nodes, self._done = say, nodes, 0
+        self._lock, self._began = Lock(), time.monotonic()
+        self._due = self._began + TOLD_S
+
+    def add(self, nodes: int) -> None:
+        """So many more are explored."""
+        with self._lock:
+            self._done += nodes
+            now, done = time.monotonic(), self._done / self._nodes
+            if now < self._due or not 0 < done < 1:
+                return
+            self._due = now + TOLD_S
+            left = (now - self._began) * (1 / done - 1)
+            self._say(f"explored {done:.0%}, about {left:.0f} s left")
+
+
 class Explorer:
     """Explores pieces one after the other, in one session as long as that is possible.
 
@@ -123,6 +155,11 @@ class Explorer:
         Of the claim.
     engine, device
         What explores.
+
+    Attributes
+    ----------
+    on_nodes
+        Is called with the nodes of every slice.
     """
 
     def __init__(
@@ -137,6 +174,7 @@ class Explorer:
         self._engine, self._device = engine, device
         self._session: Session | None = None
         self._ub = 0
+        self.on_nodes: Callable[[int], None] = lambda _nodes: None
 
     def explore(
         self, task: Task, should_stop: Callable[[], bool] = lambda: False
@@ -146,7 +184,8 @@ class Explorer:
             return Found()
         session = self._open(task.ub)
 
-        def enough(_part: Slice, total: Exploration) -> bool:
+        def enough(part: Slice, total: Exploration) -> bool:
+            self.on_nodes(part.decomposed + part.leaves)
             return total.counters.nodes > task.most or should_stop()
 
         try:
@@ -238,6 +277,8 @@ class Tree:
         Name of what explores here.
     elsewhere
         What explores instead, if it is not None.
+    say
+        Is told how far the exploration is.
 
     Attributes
     ----------
@@ -251,7 +292,9 @@ class Tree:
         content: dict[str, Any],
         engine: str,
         elsewhere: Elsewhere | None,
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
+        self._say = say
         self._problem, self._tree = problem, TreeOptions.from_json(content["tree"])
         self._all_optima = bool(content["result"]["all_optima"])
         self._elsewhere = elsewhere
@@ -297,6 +340,9 @@ class Tree:
         self, jobs: Sequence[tuple[checker.Part, int, int]]
     ) -> Generator[tuple[int, Counts | None]]:
         """Explore parts, as ``checker.Tree.explore_all`` does, in any order."""
+        pace = Pace(self._say, max(1, sum(most for *_, most in jobs)))
+        for explorer in self._explorers:
+            explorer.on_nodes = pace.add
         tasks = [Task(self._owned(part), ub, most) for part, ub, most in jobs]
         yield from self.explore_tasks(tasks)
 

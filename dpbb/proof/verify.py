@@ -231,9 +231,9 @@ def verify(
             problem = decoded(_known(content))
             if engine == "auto":
                 engine = _engine_for(problem, content)
-            tree = Tree(problem, content, engine, elsewhere)
-            budget = NODES[engine] if nodes is None else nodes
             told = say or (lambda _text: None)
+            tree = Tree(problem, content, engine, elsewhere, told)
+            budget = NODES[engine] if nodes is None else nodes
 
             def audit(books: dict[str, Any], everything: bool) -> tuple[str, str]:
                 parts = checker.check_books(books)

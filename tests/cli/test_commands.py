@@ -9,7 +9,9 @@ import pytest
 
 import dpbb as package
 from dpbb import cli
+from dpbb.cli.output import fitted
 from dpbb.options import OPTIONS
+from dpbb.progress import choice
 
 
 @pytest.fixture
@@ -28,6 +30,17 @@ def test_every_command_has_its_help(dpbb, name):
     ran = dpbb(name, "--help")
     assert (ran.code, ran.err) == (0, "")
     assert f"usage: dpbb {name}" in ran.out
+
+
+def test_help_alone_has_every_command(dpbb):
+    ran = dpbb("help")
+    assert (ran.code, ran.err) == (0, "")
+    assert all(f"\n    {name}" in ran.out for name in cli.COMMANDS)
+
+
+def test_a_terminal_wraps_values_at_words(monkeypatch):
+    monkeypatch.setattr(choice, "width_of", lambda _stream: 20)
+    assert fitted("name   one two three four") == "name   one two three\n       four"
 
 
 def test_help_of_solve_has_every_option_and_the_exit_codes(dpbb):

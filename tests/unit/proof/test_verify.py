@@ -31,7 +31,7 @@ def proved(tmp_path_factory):
 def test_it_is_proved_again_by_both(proved, both):
     verdict, text = both(proved)
     assert verdict == checker.PROVED
-    assert text.count("the whole tree, 1 units, has 1 nodes") == 2
+    assert text.count("the whole tree, 1 unit, has 1 nodes") == 2
 
 
 def test_a_run_ends_with_the_schedule_that_the_root_bound_proves(tmp_path, both):
