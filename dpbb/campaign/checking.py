@@ -71,7 +71,9 @@ def _doubt_of_certificate(record: Record, folder: Path) -> str:
         return f"{name} is none: {error}"
     digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]
     if digest != record.digest:
-        return f"{name} is of an instance with the digest {digest[:16]}"
+        expected = record.digest[:16] or f"that of {record.instance}"
+        got = f"{name} is of an instance with the digest {digest[:16]}"
+        return f"{got}, expected {expected}"
     whole = record.proved and record.proof == Proof.TREE_EXHAUSTED
     if bound > (record.lower_bound or 0) or (whole and bound != record.lower_bound):
         return f"{name} has the lower bound {bound}, it has {record.lower_bound}"

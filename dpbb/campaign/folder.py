@@ -12,6 +12,7 @@ import msgspec
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
+from dpbb.problem import Described, Problem
 from dpbb.result import Status, Totals
 from dpbb.text.files import alone, check_writable, read_file, whole_file
 
@@ -133,6 +134,11 @@ class Record:
         known = min(self.cost, self.best_upper or 2**63)
         closed = self.status in ENDED and (self.lower_bound or 0) >= known
         return closed or self.status == Status.OPTIMAL
+
+    @property
+    def aim(self) -> str:
+        """Objective and features: ``makespan, no buffers``."""
+        return ", ".join(filter(None, (self.objective, self.features)))
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int, int]:
@@ -298,6 +304,12 @@ class CampaignFolder:
         known = best_known_of_digest(record.digest)
         named = known is not None and known.name == plain
         return plain if named else f"{plain[:60]}-{record.digest[:12]}"
+
+
+def features_of(problem: Problem[Any]) -> str:
+    """Return what a flow shop has besides times and dates, in words."""
+    facts = problem.facts() if isinstance(problem, Described) else {}
+    return str(facts.get("features", ""))
 
 
 def best_of(one: Record, other: Record) -> Record:

@@ -235,7 +235,7 @@ def run_of_record(record: Record) -> Run:
         incumbents=tuple(steps),
         bounds=() if bound is None else ((0.0, bound),),
         end_s=max([seconds, *(at for at, _ in steps)]),
-        objective=record.objective,
+        objective=record.aim,
     )
     ended = ", ".join(filter(None, (record.status, record.termination)))
     return Run(

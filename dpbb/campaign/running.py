@@ -18,6 +18,7 @@ from dpbb.campaign.folder import (
     ENDED,
     CampaignFolder,
     Record,
+    features_of,
 )
 from dpbb.campaign.sets import KnownSchedule, named
 from dpbb.cluster.client.connect import placed
@@ -30,7 +31,6 @@ from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
 from dpbb.options import OPTIONS, SolveOptions, Strategy
 from dpbb.problem import (
-    Described,
     Problem,
     best_known_of,
     bound_of,
@@ -205,6 +205,10 @@ class Campaign:
                 if not self.should_stop()
             ]
             found.sort(key=_cost)
+            other = {one.aim for one in records.values()} - {one.aim for one in found}
+            if found and other:
+                aims = "; ".join(sorted(other))
+                self.on_line(f"{self.folder.path} has records of others, too: {aims}")
             self._solve_all(found, {key: one for key, (_, one) in sources.items()})
             records = self.folder.records()
             return [records[record.digest] for record in found]
@@ -222,7 +226,6 @@ class Campaign:
     def _estimated(self, source: str, problem: Problem[Any]) -> Record:
         """Return a new record of an instance, with an estimate of its tree."""
         known = best_known_of(problem)
-        facts = problem.facts() if isinstance(problem, Described) else {}
         record = Record(
             source=source,
             instance=instance_name_of(problem),
@@ -230,7 +233,7 @@ class Campaign:
             n_jobs=problem.n_jobs,
             n_machines=n_machines_of(problem),
             objective=objective_of(problem),
-            features=str(facts.get("features", "")),
+            features=features_of(problem),
             best_lower=None if known is None else known.lower_bound,
             best_upper=None if known is None else known.upper_bound,
             bound=str(self.options.bound or ""),
@@ -245,7 +248,8 @@ class Campaign:
             )
             record = replace(record, estimated=size.nodes, doubts=size.reasons)
             record = replace(record, low=size.low, high=size.high)
-            said = f"about {size.nodes:,.0f} nodes"
+            said = f"about {size.nodes:,.0f} nodes below {size.upper_bound:,}"
+            said += f" ({size.source})" if size.source else ""
         except DpbbError:
             raise
         except Exception as error:  # noqa: BLE001 - the other instances go on

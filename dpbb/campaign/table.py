@@ -17,13 +17,13 @@ import msgspec
 from msgspec.structs import replace
 
 from dpbb.campaign.checking import doubt_of
-from dpbb.campaign.folder import DOUBTFUL, Record
+from dpbb.campaign.folder import DOUBTFUL, Record, features_of
 from dpbb.errors import InstanceError, OptionError
-from dpbb.flowshop.best_known import best_known_of_digest
+from dpbb.flowshop.best_known import benchmark_name, best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.features import FEATURES
 from dpbb.flowshop.shop import OBJECTIVES
-from dpbb.problem import Problem
+from dpbb.problem import Problem, objective_of
 from dpbb.problems import decoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
@@ -275,12 +275,17 @@ def problem_of(
         how = {"objective": names[one.objective]} | features[one.features]
         with suppress(InstanceError):  # its file is not at hand
             return read_problem(one.instance, data_dir=data_dir, **how)
+    problem_is = one.objective, one.features
+    plain = problem_is == ("makespan", "")
+    own = None if plain and benchmark_name(one.instance) else one.instance
     for file in (figure.file for figure in one.lb_data if figure.file):
         with suppress(OptionError, InstanceError, KeyError, TypeError):
             told = Certificate.read(folder / file).content["instance"]
             problem = decoded({"kind": checker.KIND, **told})
             known = best_known_of_digest(problem.digest)
-            if known is not None and known.name == one.instance:
+            name = own if known is None else known.name
+            said = objective_of(problem), features_of(problem)
+            if (name, *said) == (one.instance, *problem_is):
                 return problem
     return None
 

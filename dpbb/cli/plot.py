@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from dpbb.campaign.folder import Record
+from dpbb.campaign.table import problem_of, row_of
 from dpbb.cli.arguments import (
     FLAGS,
     add_common,
@@ -234,7 +235,7 @@ def _recorded(text: str, file: str) -> Result:
     """Return what a record of a campaign says of an attempt."""
     try:
         known = msgspec.json.decode(text, type=Record)
-        return Result(
+        result = Result(
             status=Status(known.status),
             termination=Termination(known.termination),
             proof=Proof(known.proof),
@@ -252,6 +253,12 @@ def _recorded(text: str, file: str) -> Result:
     except ValueError as error:
         what = "expected a record of a campaign that was tried"
         raise OptionError(f"FILE: {file}: {what}, got: {error}") from error
+    problem = problem_of(row_of(known), Path(file).parent.parent)
+    order = result.permutation
+    there = isinstance(problem, Scheduled) and problem.digest == result.digest
+    if order is None or not there:
+        return result
+    return replace(result, operations=problem.schedule(order))
 
 
 def _unknown(file: str, got: str) -> OptionError:

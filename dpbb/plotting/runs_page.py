@@ -259,7 +259,8 @@ def _card(run: Run, alike: Sequence[Run]) -> str:
             "<figure><figcaption>share of the nodes by worker, from the rates in the "
             f'rows</figcaption><div class="wide"><table>{rows}</table></div></figure>'
         )
-    title = f"{curve.name}: {run.ended}"
+    aim = "" if curve.objective == "makespan" else f", {curve.objective}"
+    title = f"{curve.name}{aim}: {run.ended}"
     if run.source != curve.name:
         title += f", {run.source}"
     charts = f'<div class="charts">{"".join(parts)}</div>'

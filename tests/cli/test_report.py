@@ -41,6 +41,8 @@ def test_a_campaign_and_single_runs_are_on_one_page(files, dpbb):
     assert [row["best"] for row in shown] == [str(best), "40", "36", "36"]
     assert [row["lower bound"] for row in shown] == [str(best), "30", "31", "30"]
     assert shown[0]["gap"] == "0 %"
+    assert dpbb("report", files / "all", "--write", files / "bks.json").code == 0
+    assert dpbb("report", files / "bks.json").code == 0
 
 
 def test_a_last_row_that_was_cut_is_left_out(files, dpbb):

@@ -94,7 +94,13 @@ def test_shops_without_buffers_are_proved_with_certificates(tmp_path, shops):
     assert found.digest == read_problem(source, blocking=True).digest
     assert (record.objective, record.features) == ("makespan", "no buffers")
     how = {"objective": "total-completion", "buffers": "0,1,0"}
-    (other,) = campaign(tmp_path).run(problems_of(one, **how))
+    lines = []
+    (other,) = campaign(tmp_path, lines).run(problems_of(one, **how))
+    assert "has records of others, too: makespan, no buffers" in lines[1]
+    picture = str(tmp_path / "gantt.html")
+    written = CampaignFolder(tmp_path / "campaign").by_file()
+    for file in written:  # neither its table nor its features are at hand
+        assert main(["plot", str(file), "--output", picture]) == 0
     assert other.features == "limited buffers 0,1,0"
     records, doubts = read_all([tmp_path / "campaign"])
     assert (len(records), doubts) == (2, [])
