@@ -123,7 +123,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         what = "the command first" if early else "a known argument"
         known = args.parser._option_string_actions
         flags = [flag for flag in known if flag.startswith("--")]
-        hint = nearest(argument.partition("=")[0], flags)
+        none = argument.startswith("--no-buffer")
+        hint = nearest("--blocking" if none else argument.partition("=")[0], flags)
         parser.error(
             f"{argument}: expected {what}{hint}; see {args.parser.prog} --help"
         )

@@ -64,7 +64,8 @@ COMMON = {
     "--index N": "which instance of a file, from 0",
     "--objective NAME": "makespan, late-jobs ...: a wrong name lists all",
     "--blocking": "a job stays on its machine until the next is free",
-    "--buffers PLACES": "places between each two machines, such as 0,2,1",
+    "--buffers PLACES": "places between each two machines, - for any number: 0,2,- "
+    "(--buffers=-,2 where it is the first)",
     "--setups FILE": "set-up times between jobs: rows from, columns to",
     "--not-anticipatory": "a machine is set up only once the job is there",
     "--lags FILE": "least times between machines, a row for each job",
@@ -89,15 +90,17 @@ COMMON = {
 
 TABLE = {
     "--orientation ROWS": "what the rows are: jobs_rows (default) or machines_rows",
-    "--sheet NAME": "sheet of a workbook: it alone is read",
+    "--sheet NAME": "sheet of a workbook; those of set-ups are read besides",
     "--columns NAMES": "columns that are read, by their headings: A,B,C; machines in "
     "this order; the column that names the rows is found",
     "--skip-columns NAMES": "columns that are not read: A,B,C",
+    "--skip-rows NAMES": "rows that are not read, such as one of sums: A,B,C",
     "--decimal MARK": "mark of decimals: . or , (default: a comma where semicolons or "
     "tabs separate columns, else a point)",
     "--thousands MARK": "mark of thousands, such as , or . (default: none)",
-    "--scale N=1": "multiply times: 60 makes minutes of hours (1.4, 1:24)",
-    "--blank HOW=refuse": "blank cells: zero or refuse (default)",
+    "--scale SCALE=1": "multiply all times and set-ups: 60 makes minutes of hours "
+    "(1.4, 1:24); or those of single columns: cut=60,weld=60",
+    "--blank HOW=refuse": "blank cells of times: zero or refuse (default)",
     "--origin DATE": "count dates of release and due columns from here: "
     "2026-05-04T06:00; schedules show dates then",
     "--unit UNIT": "what 1 is where there are dates: s, min, h or d",
@@ -113,17 +116,22 @@ def add_table(parser: argparse._ActionsContainer, *, shown: bool = False) -> Non
 
 def table_of(args: argparse.Namespace) -> TableForm:
     """Return how tables are read; InstanceError: bad values."""
-    columns, skipped = (
+    columns, skipped, rows, scales = (
         None if text is None else next(csv.reader([text], skipinitialspace=True), [])
-        for text in (args.columns, args.skip_columns)
+        for text in (args.columns, args.skip_columns, args.skip_rows, args.scale)
     )
+    parts = [part.rpartition("=") for part in scales or ()]
+    scale: dict[str, Any] = {
+        of: int(one) if one.isdecimal() else one for of, _, one in parts
+    }
     return TableForm(
         columns=columns,
         skip_columns=skipped or (),
+        skip_rows=rows or (),
         sheet=args.sheet,
         decimal=args.decimal,
         thousands=args.thousands,
-        scale=args.scale,
+        scale=scale if "=" in args.scale else scale.get("", args.scale),
         blank=args.blank,
         origin=args.origin,
         unit=args.unit,

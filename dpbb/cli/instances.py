@@ -38,7 +38,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 
 def run_info(args: argparse.Namespace) -> int:
     """Show what is known of an instance."""
-    problem = problem_of(args)
+    problem = problem_of(args, told=False)
     bound, objective = bound_of(problem), objective_of(problem)
     more = problem.facts() if isinstance(problem, Described) else {}
     known = best_known_of(problem)
@@ -76,8 +76,8 @@ def run_info(args: argparse.Namespace) -> int:
 
 
 def _short(values: Sequence[Any]) -> str:
-    """Return the first and the last of many values as a line."""
-    texts = [clean(str(value)) for value in values]
+    """Return the first and the last of many values as a line, to wrap at commas."""
+    texts = [clean(str(value)).replace(" ", "\xa0") for value in values]
     return ", ".join([*texts[:12], "...", texts[-1]] if len(texts) > 14 else texts)
 
 

@@ -68,11 +68,11 @@ def check_files(args: argparse.Namespace, options: Mapping[str, Any]) -> None:
 
 
 def problem_of(
-    args: argparse.Namespace, options: SolveOptions | None = None
+    args: argparse.Namespace, options: SolveOptions | None = None, *, told: bool = True
 ) -> Problem[Any]:
     """Read the instance that the arguments name, with the jobs that they give.
 
-    ``options``: how much is told; default: everything.
+    ``options``: how much is told; default: everything. ``told``: whether its size is.
     """
     options = options or SolveOptions()
     quiet = options.verbosity is Verbosity.QUIET
@@ -86,7 +86,8 @@ def problem_of(
             table=table_of(args),
             **features_of(args),
         )
-    tell_size(args.instance, problem, options)
+    if told:
+        tell_size(args.instance, problem, options)
     ends = {}
     for side in "front", "back":
         text = getattr(args, side, None)
@@ -102,9 +103,10 @@ def tell_size(source: str, problem: Problem[Any], options: SolveOptions) -> None
     told &= options.progress is not ProgressStyle.JSON  # which stderr is then all of
     if told and benchmark_name(source) is None:
         size = f"{problem.n_jobs} jobs x {n_machines_of(problem)} machines"
-        skipped = ", ".join(getattr(getattr(problem, "instance", None), "skipped", ()))
-        more = f"; skipped: {clean(skipped)}" if skipped else ""
-        print(f"dpbb: {source}: {size}{more}", file=sys.stderr)
+        for what in "taken", "skipped":
+            some = ", ".join(getattr(getattr(problem, "instance", None), what, ()))
+            size += f"; {what}: {clean(some)}" if some else ""
+        print(f"dpbb: {source}: {size}", file=sys.stderr)
 
 
 def run_and_show(
@@ -156,9 +158,9 @@ def write_schedule(result: Result, path: str | None) -> None:
 
 
 def print_rows(rows: Mapping[str, object]) -> None:
-    """Print names and what they stand for, one a line."""
+    """Print names and what they stand for, one a line; none is wrapped at U+00A0."""
     for name, value in rows.items():
-        print(fitted(f"{name:<14} {value}"))
+        print(fitted(f"{name:<14} {value}").replace("\xa0", " "))
 
 
 class _StderrHandler(logging.Handler):

@@ -40,7 +40,7 @@ def run_help(args: argparse.Namespace) -> int:
         epilog="""\
 Lines of a title above the table are skipped. Columns release, due and weight are dates
 and weights of the jobs. A sheet setups holds set-up times from each job (row) to the
-next (column). dpbb info FILE shows what was understood. In Python:
+next (column), in any order. dpbb info FILE shows what was understood. In Python:
 dpbb.read_problem(FILE, table=dpbb.TableForm(sheet="Plan", scale=60))""",
     )
     add_table(shown, shown=True)

@@ -1,6 +1,7 @@
 """The flow shop as dpbb's registry of problems knows it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike, fsdecode
 from typing import Any
 
@@ -71,6 +72,8 @@ def read_problem(
     if setups is None and sheets:
         tables = tables_of_setups(sheets, instance.name, form)
         features["setups"] = setups_of(tables, instance)
+        taken = [f"sheet {one.title} as set-ups" for one in sheets]
+        instance = replace(instance, taken=(*instance.taken, *taken))
     elif isinstance(setups, str | PathLike):
         features["setups"] = setups_of(read_setups(fsdecode(setups), form), instance)
     if isinstance(lags, str | PathLike):

@@ -21,6 +21,7 @@ from dpbb.flowshop.formats import read_instance, read_setups
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.times import MAX_TOTAL_TIME, whole_number
 from dpbb.options.permutations import jobs_in
+from dpbb.text.labels import unless_counted
 
 Times = NDArray[np.int64]
 
@@ -269,6 +270,7 @@ def _buffers(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:
     if isinstance(given, str):
         words = map(str, jobs_in(given))
         given = [int(one) if one.isdecimal() else one for one in words]
+        given = [n_jobs - 1 if one == "-" else one for one in given]
     expected = f"{n_machines - 1} numbers of places, one between each two machines"
     if not isinstance(given, Sequence | np.ndarray):
         refuse(where, expected, shown(given))
@@ -290,25 +292,23 @@ def setups_of(tables: Sequence[FlowShopInstance], shop: FlowShopInstance) -> Tim
 
     InstanceError: they are of other jobs, or of another number of machines.
     """
-    n_jobs, n_machines = shop.times.shape
-    where = f"{shop.name}, setups"
+    n_machines, where = shop.n_machines, f"{shop.name}, setups"
     if len(tables) not in (1, n_machines):
         expected = f"a table for all machines or {n_machines} tables, one for each"
         refuse(where, expected, f"{len(tables)}")
-    for table in tables:
-        _check_names(table.names.machines, shop, table.name)
-        _check_names(table.names.jobs[:n_jobs], shop, table.name)
     if len({table.times.shape for table in tables}) > 1:
         sizes = " and ".join(sorted({str(one.times.shape) for one in tables}))
         refuse(where, "tables of one size", sizes)
-    several = [table.times for table in tables]
+    several = []
+    for one in tables:
+        rows = _by_jobs(one.times, one.names.jobs, shop, one.name)
+        several.append(_by_jobs(rows.T, one.names.machines, shop, one.name).T)
     return several[0] if len(several) == 1 else np.stack(several, axis=2)
 
 
 def lags_of(table: FlowShopInstance, shop: FlowShopInstance) -> Times:
     """Return the lags of a table; InstanceError: they are of other jobs."""
-    _check_names(table.names.jobs, shop, table.name)
-    return table.times
+    return _by_jobs(table.times, table.names.jobs, shop, table.name)
 
 
 def _lags(given: Any, shop: FlowShopInstance) -> Times:
@@ -332,11 +332,23 @@ def _setups(given: Any, shop: FlowShopInstance) -> Times:
     return setups
 
 
-def _check_names(names: tuple[str, ...], shop: FlowShopInstance, where: str) -> None:
-    """InstanceError if a file has other jobs than the shop, or another order."""
-    for name, known in zip(names, shop.names.jobs, strict=False):
-        if name != known:
-            refuse(where, f"the jobs as they follow in {shop.name}: {known}", name)
+def _by_jobs(
+    rows: Times, names: tuple[str, ...], shop: FlowShopInstance, where: str
+) -> Times:
+    """Return the rows as the jobs follow in the shop, then those of no job.
+
+    Without names they follow so. InstanceError: a job is missing.
+    """
+    jobs = shop.names.jobs
+    if not names or not jobs:
+        if jobs and not unless_counted(sorted(jobs, key=lambda it: f"{it:>20}")):
+            got = "no names, or 1, 2, 3, ...; sort the lines of the shop"
+            refuse(where, f"jobs as they follow in {shop.name}: {jobs[0]}, ...", got)
+        return rows
+    if missing := [job for job in jobs if job not in names]:
+        refuse(where, f"the jobs of {shop.name}", f"none called {missing[0]}")
+    others = [at for at, name in enumerate(names) if name not in jobs]
+    return rows[[*map(names.index, jobs), *others]]
 
 
 def _numbers(

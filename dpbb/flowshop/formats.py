@@ -191,7 +191,8 @@ def _instance_of(
     if isinstance(table, Sheet):  # only what is asked for has to be a table
         table = table_of_cells(table, rows, form)
     found = table.arranged(name, rows)
-    return FlowShopInstance(table.name or stem, *found, skipped=table.skipped)
+    told = table.skipped, table.taken
+    return FlowShopInstance(table.name or stem, *found, *told)
 
 
 def _read_texts(content: bytes, name: str, rows: Orientation | None) -> list[Table]:
@@ -234,17 +235,18 @@ def _sheets(
     sheets: list[Sheet], name: str, form: TableForm
 ) -> tuple[list[Sheet], list[Sheet]]:
     """Return the sheets that are instances, and those of set-ups."""
+    setups = [one for one in sheets if is_setups(one.title)]
     if form.sheet is not None:
         titles = ", ".join(one.title for one in sheets if one.title)
         found = [one for one in sheets if one.title == form.sheet]
         if not found:
             known = f"one of the sheets {titles}" if titles else "a workbook"
             refuse(name, f"{known} for --sheet", shown(form.sheet))
-        return found, []
+        return found, [one for one in setups if one not in found]
     for one in sheets:
         refuse_calendar(one.title, name, "say --sheet with the name of another sheet")
-    setups = [one for one in sheets if is_setups(one.title)]
-    others = [one for one in sheets if not is_setups(one.title)]
+    others = [one for one in sheets if one not in setups]
+    others = [one for one in others if not one.is_empty] or others
     return (others, setups) if others else (setups, [])
 
 
@@ -256,6 +258,8 @@ def _content_of(name: str) -> bytes:
     except IsADirectoryError:
         refuse(shown(name), "a file", "a folder")
     except FileNotFoundError:
+        if Path(name).suffix and ":" not in name:
+            refuse(name, "a file", "no such file")
         refuse(
             name,
             "ta001 to ta120, VFR<jobs>_<machines>_<number> or a file",

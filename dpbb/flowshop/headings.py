@@ -112,6 +112,9 @@ def refuse_calendar(title: str, where: str, hint: str) -> None:
 DATES = ("release", "due", "weight")
 """Columns of a table that are no machines', as they are called in files."""
 
+DATED = "a column of due dates is called due, one of release dates release"
+"""What helps where dates are not taken."""
+
 _COLUMNS = {
     "release": "release",
     "releasedate": "release",
@@ -131,6 +134,7 @@ class Placed(NamedTuple):
 
     where: str
     text: str
+    n_dates: int = 0
 
 
 def check_headings(
@@ -165,18 +169,20 @@ def check_headings(
         )
     turned = orientation == "machines_rows"
     machines, jobs = (rows, columns) if turned else (columns, rows)
-    for where, text in machines:
-        hint = f"remove the column, or say --skip-columns {text!r}"
-        refuse_calendar(text, where, hint)
-        if _no_machine(text):
-            refuse(
-                where,
-                "a machine's times, release, due or weight",
-                f"the heading {text!r}; {hint}",
-            )
-    for where, text in jobs:
-        if _is_sum(text):
-            refuse(where, "a job's times; remove whatever else there is", f"{text!r}")
+    for one in machines:
+        hint = f"remove the column, or say --skip-columns {one.text!r}"
+        refuse_calendar(one.text, one.where, hint)
+    if strange := [one for one in machines if _no_machine(one.text)]:
+        names = ", ".join(repr(one.text) for one in strange)
+        texts = [f'"{one.text}"' if "," in one.text else one.text for one in strange]
+        hint = f"; {DATED}" if any(one.n_dates for one in strange) else ""
+        got = f"the heading {names}; remove it, or say --skip-columns "
+        got += repr(",".join(texts)) + hint
+        refuse(strange[0].where, "a machine's times, release, due or weight", got)
+    for one in jobs:
+        if _is_sum(one.text):
+            hint = f"--skip-rows {one.text!r} leaves it out"
+            refuse(one.where, "a job's times", f"{one.text!r}; {hint}")
 
 
 def _no_machine(heading: str) -> bool:

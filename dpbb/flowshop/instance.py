@@ -71,6 +71,8 @@ class FlowShopInstance:
         are, each n_jobs whole numbers >= 0; read-only arrays of int64.
     skipped
         What the file has besides, for people.
+    taken
+        Columns and sheets that are no times of machines, and as what, for people.
 
     Attributes
     ----------
@@ -94,6 +96,7 @@ class FlowShopInstance:
     names: Names = NO_NAMES
     dates: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,6 +184,7 @@ class FlowShopInstance:
             "machine_totals": self.times.sum(axis=0).tolist(),
             "origin": [] if clock is None else [clock.text(0)],
             "unit": [] if clock is None else [clock.unit],
+            "taken": [*self.taken],
             "skipped": [*self.skipped],
         }
         return {name: values for name, values in found.items() if values}

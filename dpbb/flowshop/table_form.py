@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import NoReturn
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.headings import DATED
 from dpbb.flowshop.text_formats import number_in
 from dpbb.text.clock import EXAMPLE, Clock, is_date, read_date
 
@@ -37,16 +38,19 @@ class TableForm:
         The column that names the rows is found.
     skip_columns
         Headings of columns that are not read.
+    skip_rows
+        Names of rows that are not read, such as one of sums.
     sheet
-        Name of the sheet of a workbook; it alone is read.
+        Name of the sheet of a workbook; besides it those of set-ups are read.
     decimal, thousands
         Marks in numbers that are texts. Default: a point, but a comma where semicolons
         or tabs separate columns; and none.
     scale
-        Times are multiplied by it, as are release and due dates that are numbers: 60
-        makes minutes of hours, and of ``1:24``.
+        Times are multiplied by it, as are set-ups, and release and due dates that are
+        numbers: 60 makes minutes of hours, and of ``1:24``. ``{"cut": 60}``: columns
+        by their headings alone.
     blank
-        ``"zero"``: blank cells are 0; ``"refuse"``.
+        ``"zero"``: blank cells of times are 0; ``"refuse"``.
     origin, unit
         Dates in columns of release and due dates are counted from the origin (a
         ``datetime`` or an ISO text) in a unit (``s``, ``min``, ``h`` or ``d``), in
@@ -59,16 +63,17 @@ class TableForm:
 
     Examples
     --------
-    >>> TableForm(scale=60).number("1:24", "cell")
+    >>> TableForm(scale=60).value("1:24", "A1", "cut", "time", True)
     84
     """
 
     columns: Sequence[str] | None = None
     skip_columns: Sequence[str] = ()
+    skip_rows: Sequence[str] = ()
     sheet: str | None = None
     decimal: str | None = None
     thousands: str | None = None
-    scale: int = 1
+    scale: int | Mapping[str, int] = 1
     blank: str = "refuse"
     origin: datetime | str | None = None
     unit: str | None = None
@@ -77,6 +82,7 @@ class TableForm:
         for name, texts in (
             ("columns", self.columns),
             ("skip_columns", self.skip_columns),
+            ("skip_rows", self.skip_rows),
         ):
             if texts is not None and (
                 isinstance(texts, str) or not all(isinstance(one, str) for one in texts)
@@ -89,9 +95,12 @@ class TableForm:
                 refuse("thousands", "a mark such as ',' or '.'", shown(mark))
             if mark == self.decimal:
                 refuse("thousands", "another mark than that of decimals", shown(mark))
-        whole = isinstance(self.scale, int) and not isinstance(self.scale, bool)
-        if not whole or not 1 <= self.scale <= 10**9:
-            refuse("scale", "a whole number from 1 to 10**9", shown(self.scale))
+        scale = self.scale
+        for one in scale.values() if isinstance(scale, Mapping) else [scale]:
+            whole = isinstance(one, int) and not isinstance(one, bool)
+            if not whole or not 1 <= one <= 10**9:
+                expected = "a whole number from 1 to 10**9, or one for each heading"
+                refuse("scale", expected, shown(one))
         if self.blank not in BLANKS:
             refuse("blank", " or ".join(BLANKS), shown(self.blank))
         if (self.origin is None) != (self.unit is None):
@@ -114,7 +123,7 @@ class TableForm:
         return TableForm(
             decimal=self.decimal,
             thousands=self.thousands,
-            scale=self.scale,
+            scale=1 if isinstance(self.scale, Mapping) else self.scale,
             blank=self.blank,
         )
 
@@ -139,62 +148,71 @@ class TableForm:
             refuse(where, expected, f"{text!r}; --thousands . takes points out")
         return _COMMA.sub(r"\1.\2", text) if _COMMA.fullmatch(text) else text
 
-    def number(
-        self, cell: str, where: str, heading: str = "", *, scaled: bool = True
+    def value(
+        self, cell: str, where: str, heading: str, kind: str, needed: bool
     ) -> int:
-        """Return the whole number >= 0 of a cell; InstanceError names what takes it.
+        """Return what a cell means: its whole number >= 0, or the time of a date.
 
-        ``scaled``: whether it is a time.
+        ``kind``: ``"time"``, ``"release"``, ``"due"`` or ``"weight"``. ``needed``:
+        whether its column has other numbers, so that it is not to be left out.
+
+        InstanceError: names what takes it; or there is no origin to count from.
         """
+        if not cell and kind != "time":
+            return number_in(cell, where, f"; every job needs its {kind}")
         if not cell and self.blank == "zero":
             return 0
+        if kind in ("release", "due") and is_date(cell):
+            date = read_date(cell, where)
+            if self.clock is None:
+                got = f"the date {cell!r}; --origin {EXAMPLE} --unit min takes dates"
+                refuse(where, "a whole number >= 0", got)
+            return self.clock.time(date, where)
         clock = _CLOCK.fullmatch(cell)
-        if self.scale == 1 or not scaled or not (clock or _DECIMALS.fullmatch(cell)):
-            return number_in(cell, where, self._hint(cell, heading))
+        scale = 1 if kind == "weight" else self._scale_of(heading)
+        if scale == 1 or not (clock or _DECIMALS.fullmatch(cell)):
+            return number_in(cell, where, self._hint(cell, heading, needed))
         if clock:
             hours, minutes, seconds, part = clock.groups()
             value = Fraction(int(hours)) + Fraction(int(minutes), 60)
             value += (int(seconds or 0) + Fraction(part or 0)) / 3600
         else:
             value = Fraction(cell)
-        value *= self.scale
+        value *= scale
         found = round(value)
         if abs(value - found) > NEAR:
-            expected = f"a time that is whole when multiplied by {self.scale}"
+            expected = f"a time that is whole when multiplied by {scale}"
             refuse(where, expected, f"{cell!r}; a larger --scale is finer")
         return found
 
-    def value(self, cell: str, where: str, heading: str, kind: str) -> int:
-        """Return what a cell of a column means: its number, or the time of a date.
+    def _scale_of(self, heading: str) -> int:
+        if not isinstance(self.scale, Mapping):
+            return self.scale
+        words = heading.split()
+        return next((n for name, n in self.scale.items() if name.split() == words), 1)
 
-        ``kind``: ``"time"``, ``"release"``, ``"due"`` or ``"weight"``.
-
-        InstanceError: see ``number``; or there is no origin to count from.
-        """
-        if kind not in ("release", "due") or not is_date(cell):
-            return self.number(cell, where, heading, scaled=kind != "weight")
-        date = read_date(cell, where)
-        if self.clock is None:
-            got = f"the date {cell!r}; --origin {EXAMPLE} --unit min takes dates"
-            refuse(where, "a whole number >= 0", got)
-        return self.clock.time(date, where)
-
-    def _hint(self, cell: str, heading: str) -> str:
+    def _hint(self, cell: str, heading: str, needed: bool) -> str:
         """Return which option would take a cell that is no whole number."""
+        scale = "; --scale 60 multiplies all times and set-ups, as minutes of hours"
+        if heading:
+            scale += f"; --scale {f'{heading}=60'!r} those of this column"
         if not cell:
             return "; --blank zero takes it as 0"
+        if is_date(cell):
+            return f"; {DATED}"
         if _OTHER_DATE.fullmatch(cell):
             return f"; texts of dates are such as {EXAMPLE}"
         if _CLOCK.fullmatch(cell):
-            return "; --scale 60 makes minutes of hours:minutes"
+            return scale
         if _THOUSANDS.fullmatch(cell):
             mark = next(one for one in cell if not one.isdecimal())
             return f"; --thousands {mark!r} or --decimal {mark!r} says what it means"
         if _COMMA.fullmatch(cell):
             return "; --decimal , takes it"
         if _DECIMALS.fullmatch(cell):
-            return "; --scale 60 makes minutes of hours"
-        return f"; --skip-columns {heading!r} leaves the column out" if heading else ""
+            return scale
+        left_out = f"; --skip-columns {heading!r} leaves the column out"
+        return left_out if heading and not needed else ""
 
     def chosen(self, headings: Sequence[str], where: str) -> list[int]:
         """Return the places of the columns to read, machines in their order.
@@ -207,6 +225,7 @@ class TableForm:
         for flag, texts in (
             ("--columns", self.columns or ()),
             ("--skip-columns", self.skip_columns),
+            ("--scale", self.scale if isinstance(self.scale, Mapping) else ()),
         ):
             for text in texts:
                 if " ".join(text.split()) not in named:

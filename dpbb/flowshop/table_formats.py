@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,25 @@ def read_xlsx(content: bytes, path: str, form: TableForm) -> list[Sheet]:
         from openpyxl import load_workbook
     except ImportError:
         refuse(path, "openpyxl to be installed (pip install openpyxl)", "none")
+
+    @cache
+    def whole() -> Any:  # with merged cells and formulas
+        try:
+            return load_workbook(io.BytesIO(content))
+        except Exception as error:  # noqa: BLE001 (as below)
+            refuse(path, "an Excel workbook", f"an error: {error}")
+
+    def why(title: str, line: int, at: int) -> str:
+        sheet = whole()[title]
+        cell = sheet.cell(line, at + 1)
+        if cell.data_type == "f":
+            return "a formula without a number: open and save the workbook"
+        for area in sheet.merged_cells.ranges:
+            first = area.coord.partition(":")[0]
+            if cell.coordinate in area and cell.coordinate != first:
+                return f"merged with {first}"
+        return ""
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(member.file_size for member in archive.infolist())
@@ -88,11 +108,13 @@ def read_xlsx(content: bytes, path: str, form: TableForm) -> list[Sheet]:
         found = []
         for sheet in book.worksheets:
             where = f"{path}, sheet {sheet.title!r}"
-            found.append(Sheet(_cells_of(sheet, where, form), where, sheet.title))
+            cells, title = _cells_of(sheet, where, form), sheet.title
+            found.append(Sheet(cells, where, title, partial(why, title)))
     except InstanceError:
         raise
     except Exception as error:  # noqa: BLE001 (from zipfile, XML ...)
-        refuse(path, "an Excel workbook", f"an error: {error}")
+        got = f"an error: {error}" if content else "an empty file"
+        refuse(path, "an Excel workbook", got)
     sheets = [sheet for sheet in found if sheet.cells]
     if not sheets:
         refuse(path, "a table of processing times", "an empty workbook")
@@ -104,10 +126,15 @@ def _cells_of(sheet: Any, where: str, form: TableForm) -> list[tuple[int, list[s
 
     What the sheet says of its size is not believed.
     """
+    from openpyxl.utils import get_column_letter
+
     sheet.reset_dimensions()
     lines, n_cells = [], 0
     for number, values in enumerate(sheet.values, 1):
-        row = [_text_of(value, f"{where}, line {number}", form) for value in values]
+        row = [
+            _text_of(value, f"{where}, {get_column_letter(at)}{number}", form)
+            for at, value in enumerate(values, 1)
+        ]
         while row and not row[-1].strip():
             row.pop()
         n_cells += len(values)
@@ -200,6 +227,7 @@ CELLS: dict[str, Callable[[bytes, str, TableForm], list[Sheet]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".xlsx": read_xlsx,
+    ".xlsm": read_xlsx,
 }
 """What reads a file of cells, by its suffix."""
 

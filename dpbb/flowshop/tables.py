@@ -4,7 +4,7 @@ By default a row is a job.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from dpbb.flowshop.headings import (
 )
 from dpbb.flowshop.table_form import TableForm
 from dpbb.flowshop.times import Orientation, as_times
+from dpbb.text.clock import is_date
 from dpbb.text.labels import NO_NAMES, Names, checked_names, unless_counted
 
 _NUMBER = re.compile(
@@ -39,8 +40,8 @@ class Table(NamedTuple):
 
     ``names`` are those of rows and columns; of jobs and machines, whatever the rows
     are, where the file ``says_whose`` they are. ``of_jobs``: rows are jobs for sure.
-    ``dates``: columns that are no times, see ``FlowShopInstance``. ``skipped``: what
-    there is besides.
+    ``dates``: columns that are no times, see ``FlowShopInstance``, as are ``skipped``
+    and ``taken``.
     """
 
     times: Any
@@ -50,6 +51,7 @@ class Table(NamedTuple):
     of_jobs: bool = False
     dates: Mapping[str, Any] = MappingProxyType({})
     skipped: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
     def arranged(
         self, where: str, orientation: Orientation | None
@@ -69,19 +71,30 @@ class Table(NamedTuple):
 class Sheet(NamedTuple):
     """Lines of cells, each with its number, where they stand, and what that is called.
 
-    Numbers have a decimal point and no other mark.
+    Numbers have a decimal point and no other mark. ``title``: of a workbook's sheet.
+    ``why``: why the cell of a line and a column (from 0) is empty, if there is more to
+    say.
     """
 
     cells: list[tuple[int, list[str]]]
     where: str
     title: str = ""
+    why: Callable[[int, int], str] = lambda line, at: ""
+
+    def place(self, line: int, at: int) -> str:
+        """Return where a cell is, as those say who show such files."""
+        if not self.title:
+            return f"{self.where}, line {line}, cell {at + 1}"
+        from openpyxl.utils import get_column_letter
+
+        return f"{self.where}, {get_column_letter(at + 1)}{line}"
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no number."""
-        return not any(
-            _is_number(cell.strip()) for _, row in self.cells for cell in row
-        )
+        """Whether nothing but headings has a digit."""
+        corner = "".join(cell for _, row in self.cells[:1] for cell in row[:1])
+        cells = (cell for _, row in self.cells[1:] for cell in row[1:])
+        return not (_is_number(corner) or any(re.search(r"\d", it) for it in cells))
 
 
 def table_of(data: Any, orientation: Orientation | None) -> Table:
@@ -134,7 +147,10 @@ def table_of_cells(
     width = len(first)
 
     def cell(line: int, at: int) -> str:
-        return f"{path}, line {line}, cell {left + at + 1}"
+        return sheet.place(line, left + at)
+
+    def has(what: Callable[[str], bool], at: int) -> int:
+        return sum(what(row[at]) for _, row in body)
 
     top = f"{path}, line {number}"
     header = _is_header(first, top)
@@ -149,6 +165,14 @@ def table_of_cells(
     chosen = form.chosen(heads, top)
     label = _label(heads, header, body, form)
     labels = [row[label] for _, row in body if label is not None]
+    for name in form.skip_rows:
+        if name not in labels:
+            refuse(path, "names of rows for --skip-rows", shown(name))
+        body = [(n, row) for n, row in body if row[label or 0] != name]
+    labels = [row[label] for _, row in body if label is not None]
+    if label is not None and "" in labels:
+        hint = "none; --skip-rows '\"\"' leaves rows without names out"
+        refuse(cell(body[labels.index("")][0], label), "the name of a row", hint)
     for names, where, what in (
         (filter(None, heads), top, "column names"),
         (labels, path, "names in the first column"),
@@ -175,19 +199,21 @@ def table_of_cells(
     check_headings(
         Placed(cell(number, label or 0), "" if label is None else heads[label]),
         [Placed(cell(n, label), row[label]) for n, row in body if label is not None],
-        [Placed(cell(number, at), heads[at]) for at in machines]
+        [Placed(cell(number, at), heads[at], has(is_date, at)) for at in machines]
         if header and form.columns is None
         else [],
         orientation,
     )
+    numbers = {at: 2 * has(_is_number, at) >= len(body) for at in chosen}
     kinds = {at: name for name, at in dates.items()}
-    read = [
-        {
-            at: form.value(row[at], cell(n, at), heads[at], kinds.get(at, "time"))
-            for at in chosen
-        }
-        for n, row in body
-    ]
+
+    def value(line: int, row: list[str], at: int) -> int:
+        where, kind = cell(line, at), kinds.get(at, "time")
+        if not row[at] and (why := sheet.why(line, left + at)):
+            refuse(where, "a number", f"an empty cell, {why}")
+        return form.value(row[at], where, heads[at], kind, numbers[at])
+
+    read = [{at: value(n, row, at) for at in chosen} for n, row in body]
     return Table(
         [[row[at] for at in machines] for row in read],
         names=Names(
@@ -203,7 +229,9 @@ def table_of_cells(
                 for at, text in enumerate(heads)
                 if text and at not in chosen and at not in nothing
             ),
+            *(f"row {name}" for name in form.skip_rows),
         ),
+        taken=tuple(f"column {heads[at]} as {name}" for name, at in dates.items()),
     )
 
 

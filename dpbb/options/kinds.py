@@ -294,8 +294,10 @@ def optional(kind: Kind, default_text: str = "none") -> Kind:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return " (did you mean ...?)" with the nearest known names, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f" (did you mean {' or '.join(close)}?)" if close else ""
+    flags = {one.lstrip("-"): one for one in known}
+    close = difflib.get_close_matches(name.lstrip("-"), flags, n=3, cutoff=0.6)
+    names = " or ".join(flags[one] for one in close)
+    return f" (did you mean {names}?)" if close else ""
 
 
 def unknown_option(name: str, known: Iterable[str], where: str = "") -> OptionError:

@@ -118,6 +118,11 @@ def test_what_does_not_fit_is_refused_with_its_place(how, said):
         dpbb.FlowShop([[1, 2, 3], [3, 4, 5]], **how)
 
 
+def test_a_dash_is_any_number_of_places():
+    shop = dpbb.FlowShop([[1, 2, 3], [3, 4, 5], [2, 2, 2]], buffers="0,-")
+    assert shop.features.buffers == (0, 2)
+
+
 def test_every_pair_goes_together_or_is_refused():
     given = {
         "blocking": True, "buffers": [1, 0], "setups": SETUPS, "lags": [[1, 2], [0, 1]],
@@ -146,8 +151,16 @@ def test_tables_are_files(tmp_path):
     same = dpbb.FlowShop([[3, 2], [4, 1]], lags=[[5], [6]], unlimited=[1])
     assert found.digest == same.digest
     setups.write_text("from,B,A\nB,0,7\nA,2,0\n")
-    with pytest.raises(dpbb.InstanceError, match="jobs as they follow in shop: A, got"):
+    same = dpbb.FlowShop([[3, 2], [4, 1]], setups=[[0, 2], [7, 0]])
+    assert dpbb.FlowShop(shop, setups=setups).digest == same.digest
+    setups.write_text("from,B,A\nB,0,7\nC,2,0\n")
+    with pytest.raises(dpbb.InstanceError, match="the jobs of shop, got none called A"):
         dpbb.FlowShop(shop, setups=setups)
+    shop.write_text("job,cut,bake\n2,3,2\n1,4,1\n")
+    setups.write_text("job,1,2\n1,0,7\n2,2,0\n")
+    with pytest.raises(dpbb.InstanceError, match="as they follow in shop: 2"):
+        dpbb.FlowShop(shop, setups=setups)
+    shop.write_text("job,cut,bake\nA,3,2\nB,4,1\n")
     setups.write_text("from,A,B\nA,0,\nB,2,0\n")
     with pytest.raises(dpbb.InstanceError, match=r"setups\.csv, line 2, cell 3"):
         dpbb.FlowShop(shop, setups=setups)

@@ -90,7 +90,7 @@ def test_columns_are_found_chosen_and_skipped(tmp_path):
             read(tmp_path, TABLE, **{name: ["paint"]})
         with pytest.raises(InstanceError, match="a line of headings"):
             read(tmp_path, "1,2\n3,4\n", **{name: ["cut"]})
-    with pytest.raises(InstanceError, match="--skip-columns 'customer'"):
+    with pytest.raises(InstanceError, match="--skip-columns 'customer,comment'"):
         read(tmp_path, TABLE)
     with pytest.raises(InstanceError, match="no calendars and shifts"):
         read(tmp_path, "job,cut,night shift\nA,1,2\n")
@@ -123,7 +123,7 @@ def test_dates_are_times_from_the_origin(tmp_path):
     "form",
     [
         {"columns": "cut,weld"}, {"thousands": "1"}, {"thousands": ",", "decimal": ","},
-        {"scale": 0}, {"blank": "one"},
+        {"scale": 0}, {"scale": {"cut": 0}}, {"skip_rows": "sum"}, {"blank": "one"},
     ],
 )  # fmt: skip
 def test_what_no_form_can_be_is_refused_by_name(form):
@@ -172,7 +172,8 @@ def test_workbooks_have_dates_clock_times_and_set_ups(tmp_path, book):
     assert "Set-ups" in told
     alone = TableForm(scale=60, decimal=",", sheet="Plan", **DATED)
     problem = read_problem(path, table=alone, objective="total-tardiness")
-    assert problem.features.setups is None
+    assert problem.features.setups[0, 1, 0] == 30
+    assert "sheet Set-ups as set-ups" in problem.instance.taken
     with pytest.raises(InstanceError, match="the sheets Plan, Set-ups for --sheet"):
         read_instance(path, table=TableForm(sheet="plan"))
     book.create_sheet("Schichtkalender").append(["early", 6])
@@ -180,6 +181,57 @@ def test_workbooks_have_dates_clock_times_and_set_ups(tmp_path, book):
     with pytest.raises(InstanceError, match=r"no calendars and shifts.*--sheet"):
         read_instance(path, table=form)
     assert read_instance(path, table=alone).n_jobs == 2
+
+
+def test_scale_of_single_columns(tmp_path):
+    text = 'job,cut,"weld, h",due\nA,10,1:30,5\nB,20,0.5,6\n'
+    shop = read(tmp_path, text, scale={"weld, h": 60})
+    assert (shop.times.tolist(), [*shop.dates["due"]]) == ([[10, 90], [20, 30]], [5, 6])
+    with pytest.raises(InstanceError, match="for --scale, got 'paint'"):
+        read(tmp_path, text, scale={"paint": 60})
+
+
+def test_rows_are_skipped_by_their_names(tmp_path):
+    text = "job,cut,weld\nA,1,2\nB,3,4\nSumme,4,6\n,4,6\n"
+    shop = read(tmp_path, text, skip_rows=["Summe", ""])
+    assert (shop.n_jobs, shop.skipped) == (2, ("row Summe", "row "))
+    for skipped, message in (
+        ([], "line 5, cell 1: .*--skip-rows"),
+        ([""], "line 4, cell 1: .*--skip-rows 'Summe'"),
+        (["C"], "names of rows for --skip-rows, got 'C'"),
+    ):
+        with pytest.raises(InstanceError, match=message):
+            read(tmp_path, text, skip_rows=skipped)
+
+
+@pytest.mark.parametrize("cell", ["ca. 20", "-20"])
+def test_a_machine_is_not_advised_away_for_one_cell(tmp_path, cell):
+    with pytest.raises(InstanceError, match=r"line 2, cell 2: (?!.*--skip-columns)"):
+        read(tmp_path, f"job,cut\nA,{cell}\nB,3\nC,4\n")
+
+
+def test_only_empty_times_are_blank(tmp_path, book):
+    path, form = tmp_path / "shop.xlsm", TableForm(blank="zero")
+    sheet = book.create_sheet("Times")
+    for row in (["job", "cut", "weld", "due"], ["A", 1, None, 5], ["B", 2, 3, 6]):
+        sheet.append(row)
+    del book["Plan"]
+    book.create_sheet("Notes").append(["weld is shared"])
+    book.save(path)
+    assert read_instance(path, table=form).times.tolist() == [[1, 0], [2, 3]]
+    for cells, at, message in (
+        ("C2", "=1+1", "C2: .* a formula without"),
+        ("D3", None, "D3: .* every job needs its due"),
+    ):
+        before, sheet[cells] = sheet[cells].value, at
+        book.save(path)
+        with pytest.raises(InstanceError, match=message):
+            read_instance(path, table=form)
+        sheet[cells] = before
+    sheet.merge_cells("B2:B3")
+    book.save(path)
+    with pytest.raises(InstanceError, match=r"B3: .* merged with B2"):
+        read_instance(path, table=form)
 
 
 def test_dates_survive_files(tmp_path, book):
