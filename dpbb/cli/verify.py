@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_common, add_rows
 from dpbb.cli.output import fitted
@@ -35,7 +35,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 exit codes: 0 proved again; 1 it does not hold; 2 it is no certificate, or damaged;
 3 not checked enough: it says what would help; 4 audited: it says who passes, how often;
-of several certificates the first there is of 1, 2, 3, 4, 0.
+of several certificates, each of which has a line, the first there is of 1, 2, 3, 4, 0.
 --print-checker writes a program of one file, which needs nothing but Python and has
 rules, books and draws in common with dpbb, but no engine; --print-prover one that needs
 no certificate: dpbb verify --print-checker > checker.py"""
@@ -123,35 +123,41 @@ def run_verify(args: argparse.Namespace) -> int:
         return _show(check(args.certificates[0]), as_json=args.json)
 
 
-def _show(found: Verification, *, as_json: bool, **more: Any) -> int:
-    """Print what was found of a certificate; returns its exit code."""
+def _show(found: Verification, *, as_json: bool, path: str | None = None) -> int:
+    """Print what was found of a certificate; returns its exit code.
+
+    ``path``: of several certificates its own, which has a line.
+    """
     from dpbb.proof.checker import EXIT
 
     if as_json:
+        more = {} if path is None else {"certificate": path}
         print(json_text({**more, **asdict(found), "ok": found.ok}))
+    elif path is not None:
+        wrong = [f"{one.name}: {one.found}" for one in found.checks if not one.ok]
+        print("; ".join([f"{found.verdict}: {path}", *wrong]), flush=True)
     else:
         print(fitted(found.summary()), flush=True)
     return EXIT[found.verdict]
 
 
-def _check_each(check: Callable[[str], Verification], args: argparse.Namespace) -> int:
+def _check_each(check: Callable[..., Verification], args: argparse.Namespace) -> int:
     """Check one after the other, damaged ones too, and count the verdicts.
 
-    With ``--json`` there is a line for each.
+    There is a line for each.
     """
     verdicts, codes = Counter[str](), set[int]()
     for path in args.certificates:
-        if not args.json:
-            print(f"certificate {path}")
+        told = partial(print, f"{path}:", file=sys.stderr, flush=True)
         try:
-            found = check(path)
+            found = check(path, say=told)
         except (InstanceError, OptionError) as error:
             print(f"dpbb: error: {error}", file=sys.stderr)
             verdicts["no certificate, or damaged"] += 1
             codes.add(DAMAGED)
             continue
         verdicts[found.verdict] += 1
-        codes.add(_show(found, as_json=args.json, certificate=str(path)))
+        codes.add(_show(found, as_json=args.json, path=path))
     if not args.json:
         counts = ", ".join(f"{count} {what}" for what, count in verdicts.most_common())
         print(f"{len(args.certificates)} certificates: {counts}")

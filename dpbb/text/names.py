@@ -1,5 +1,11 @@
 """Shares, and names that others chose, for all kinds of output."""
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=str)
+
 
 def clean(text: str, instead: str = "?") -> str:
     """Replace what would steer a terminal: names and texts come from anywhere."""
@@ -29,3 +35,12 @@ def percent(share: float) -> str:
         return f"{100 * share:.1e} %"
     digits = 2 if 0.001 <= share <= 0.999 else 4
     return f"{min(100 * share, 99.9999):.{digits}f} %"
+
+
+def told_apart(instances: Mapping[Key, str]) -> dict[Key, str]:
+    """Return names of runs by their ids: the instance, of several runs with the id."""
+    counts = Counter(instances.values())
+    return {
+        run: f"{name} {run[:4]}".strip() if counts[name] > 1 else name or run
+        for run, name in instances.items()
+    }

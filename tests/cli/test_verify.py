@@ -50,7 +50,8 @@ def test_several_certificates_are_counted_by_verdict(dpbb, tmp_path):
     damaged.write_text("{")
     ran = dpbb("verify", good, damaged, good, none)
     assert ran.code == 2  # what is damaged is graver than what is proved
-    last = ran.out.splitlines()[-1]
+    *proved, last = ran.out.splitlines()
+    assert proved == [f"proved again: {good}"] * 2
     assert last == "4 certificates: 2 proved again, 2 no certificate, or damaged"
     assert [str(path) in ran.err for path in (damaged, none)] == [True, True]
 

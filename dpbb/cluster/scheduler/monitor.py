@@ -20,6 +20,7 @@ from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.errors import OptionError
 from dpbb.problem import best_known_of
 from dpbb.progress.notices import END, FAILURE, Notifier, facts_of
+from dpbb.text.names import told_apart
 
 logger = logging.getLogger(__name__)
 
@@ -131,6 +132,8 @@ class Monitor:
             for run_id in self._hub.runs
             for seat in self._runs[run_id].view.snapshot.seats
         }
+        known = {one: self._runs[one].view.snapshot.instance for one in self._hub.runs}
+        names = told_apart(known)
         table = self._hub.table
         readings = {worker: self._readings(worker) for worker in table.workers}
         for state in table.seats.values():
@@ -143,7 +146,7 @@ class Monitor:
                 heard = None if seat.heard_s is None else run.seconds - seat.heard_s
                 row = replace(
                     row,
-                    instance=run.instance or str(run.run_id),
+                    instance=names[run.run_id],
                     nodes_per_second=seat.nodes_per_second,
                     heard_ago_s=heard,
                 )

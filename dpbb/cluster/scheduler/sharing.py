@@ -10,6 +10,7 @@ from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
 from dpbb.coordination.messages import RunId, SeatId
 from dpbb.coordination.pace import WINDOW_S
+from dpbb.text.names import told_apart
 
 TURN_S = 1.0
 """With fewer seats than runs, the seats change hands this often."""
@@ -134,10 +135,8 @@ class SeatSharing:
         with_whom = tuple(other for other in self._runs if other in others)
         if with_whom == run.shares_with:
             return
-        names = [
-            self._runs[other].coordinator.spec.instance or str(other)
-            for other in with_whom
-        ]
+        known = {one.id: one.coordinator.spec.instance for one in self._runs.values()}
+        names = [told_apart(known)[other] for other in with_whom]
         run.shares_with, run.shares_names = with_whom, tuple(names)
         text = "has seats of its own again"
         if names:

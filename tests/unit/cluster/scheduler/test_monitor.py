@@ -64,6 +64,9 @@ def test_devices_with_what_their_workers_say_of_them():
     assert (busy.instance, busy.nodes_per_second) == ("three", 1e6)
     view = monitor.view("a")
     assert ("bound", "auto") in view.parameters or ("bound", "lb1") in view.parameters
+    hub.runs["b"] = FakeRun("b", clock)
+    clock.now += FRESH_S
+    assert monitor.devices()[0].instance == "three b"
     assert view.best_known is None
 
 
