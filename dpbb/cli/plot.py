@@ -255,8 +255,9 @@ def _recorded(text: str, file: str) -> Result:
         raise OptionError(f"FILE: {file}: {what}, got: {error}") from error
     problem = problem_of(row_of(known), Path(file).parent.parent)
     order = result.permutation
-    there = isinstance(problem, Scheduled) and problem.digest == result.digest
-    if order is None or not there:
+    if order is None or not isinstance(problem, Scheduled):
+        return result
+    if problem.digest != result.digest:
         return result
     return replace(result, operations=problem.schedule(order))
 

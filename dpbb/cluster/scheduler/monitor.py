@@ -14,7 +14,7 @@ from typing import Any
 import dask.config
 
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.errors import OptionError
@@ -146,7 +146,7 @@ class Monitor:
                 heard = None if seat.heard_s is None else run.seconds - seat.heard_s
                 row = replace(
                     row,
-                    instance=names[run.run_id],
+                    instance=names[RunId(run.run_id)],
                     nodes_per_second=seat.nodes_per_second,
                     heard_ago_s=heard,
                 )
