@@ -1,6 +1,7 @@
 """Commands that explore nothing: ``dpbb info``, ``evaluate``, ``data``, ``engines``."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from dpbb.problem import (
     part_of,
     root_bound,
 )
+from dpbb.progress.choice import width_of
 from dpbb.result.schedule import Schedule, table_of
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import names_of
@@ -117,7 +119,11 @@ def run_evaluate(args: argparse.Namespace) -> int:
     else:
         named = " " if names_of(problem) else "   (jobs and machines count from 0)"
         print(f"{objective} {cost}{named}".rstrip())
-        print(schedule)
+        text, width = str(schedule), width_of(sys.stdout)
+        if width is not None and isinstance(schedule, Schedule):
+            shown = schedule.table(width)
+            text = shown + "\n(--output FILE has more columns)" * (shown != text)
+        print(text)
     return 0
 
 

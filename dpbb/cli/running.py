@@ -99,14 +99,18 @@ def problem_of(
 
 def tell_size(source: str, problem: Problem[Any], options: SolveOptions) -> None:
     """Say what was taken for jobs and what for machines, if a file was read."""
-    told = options.verbosity is not Verbosity.QUIET
-    told &= options.progress is not ProgressStyle.JSON  # which stderr is then all of
-    if told and benchmark_name(source) is None:
+    if _tells(options) and benchmark_name(source) is None:
         size = f"{problem.n_jobs} jobs x {n_machines_of(problem)} machines"
         for what in "taken", "skipped":
             some = ", ".join(getattr(getattr(problem, "instance", None), what, ()))
             size += f"; {what}: {clean(some)}" if some else ""
         print(f"dpbb: {source}: {size}", file=sys.stderr)
+
+
+def _tells(options: SolveOptions) -> bool:
+    """Whether stderr may have a line for people; lines of JSON are all of it."""
+    json = options.progress is ProgressStyle.JSON
+    return not json and options.verbosity is not Verbosity.QUIET
 
 
 def run_and_show(
@@ -141,7 +145,7 @@ def run_and_show(
     if result.termination is Termination.STOPPED and saved and not saved.at_risk_s:
         progress.note(f"saved in {saved.url}; the same command goes on")
     try:
-        write_schedule(result, args.output)
+        write_schedule(result, args.output, options)
         if unwritten is not None:
             raise unwritten
     finally:  # what was found is not lost with a full disk
@@ -149,12 +153,14 @@ def run_and_show(
     return EXIT_CODES[result.status]
 
 
-def write_schedule(result: Result, path: str | None) -> None:
+def write_schedule(result: Result, path: str | None, options: SolveOptions) -> None:
     """Write the schedule of a result, if it has one; DpbbError if that fails."""
     if path is not None and result.permutation is None:
         print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
     elif path is not None:
         result.write_schedule(Path(path))
+        if _tells(options):
+            print(f"dpbb: wrote {path}", file=sys.stderr)
 
 
 def print_rows(rows: Mapping[str, object]) -> None:

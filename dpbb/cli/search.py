@@ -153,7 +153,7 @@ def run_heuristic(args: argparse.Namespace) -> int:
         )
     known = best_known_of(problem)
     try:
-        write_schedule(result, args.output)
+        write_schedule(result, args.output, options)
     finally:  # what was found is not lost with a full disk
         if args.json:
             upper = None if known is None else known.upper_bound

@@ -37,6 +37,9 @@ PALE = 0.3
 GRAY = (0.62, 0.65, 0.68, 1.0)
 """Color of set-ups."""
 
+LETTERS = 130
+"""Of a page's chart, side by side: a bar has room for its share of them."""
+
 UNITS_AXIS = "time (in units of the instance)"
 
 _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its size
@@ -349,7 +352,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     DpbbError
         There is no schedule.
     """
-    from bokeh.models import HoverTool, Range1d
+    from bokeh.models import BooleanFilter, CDSView, HoverTool, Range1d
     from bokeh.palettes import Viridis256
     from bokeh.plotting import ColumnDataSource, figure
 
@@ -386,6 +389,8 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
                 [marked, bars.late > 0], [style.VERMILLION, style.BLACK], "white"
             ).tolist(),
             "late": bars.late,
+            "middle": at((bars.start + bars.end) / 2),
+            "ink": np.where(2 * place < n_jobs, "white", "black")[bars.job].tolist(),
             "width": np.where(marked, 2.0, 0.4 if len(bars.job) <= MANY else 0.0),
         }
     )
@@ -425,6 +430,20 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
         y="row", left="left", right="right", height="high", source=source,
         fill_color="color", line_color="line", line_width="width",
     )  # fmt: skip
+    letters = np.array([len(name) for name in source.data["job"]])
+    fits = letters * bars.makespan <= LETTERS * (bars.end - bars.start)
+    chart.text(
+        x="middle", y="row", text="job", text_color="ink", source=source,
+        view=CDSView(filter=BooleanFilter(fits.tolist())), text_align="center",
+        text_baseline="middle", text_font_size="8pt",
+    )  # fmt: skip
+    if bars.due is not None:
+        jobs = np.flatnonzero(bars.due <= 1.01 * bars.makespan)
+        chart.scatter(
+            x=at(bars.due[jobs]), y=n_machines - 0.5, size=9, marker="triangle",
+            color=[palette[one] for one in shade[jobs].tolist()], level="overlay",
+            legend_label="due date",
+        )  # fmt: skip
     dated = ("left", "right", "leave", "ready", *dates)
     forms = {f"@{name}": "datetime" for name in dated if form}
     chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips, formatters=forms))

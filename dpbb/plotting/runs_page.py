@@ -98,10 +98,14 @@ def run_of(source: str, data: Result | Checkpoint | Sequence[Snapshot]) -> Run:
             nodes=data.nodes,
         )
     if isinstance(data, Checkpoint):
+        optimal = data.value is not None and data.value <= data.cutoff
+        ended = "proved optimal" if optimal else f"nothing below {data.ub:,}, proved"
+        if data.units:
+            ended = f"a checkpoint with {plural(len(data.units), 'part')} left"
         return Run(
             source=source,
             curve=curve,
-            ended=_state(data),
+            ended=ended,
             workers=_counted(data.seats.values()),
             nodes=data.totals.nodes,
         )
@@ -117,15 +121,6 @@ def run_of(source: str, data: Result | Checkpoint | Sequence[Snapshot]) -> Run:
         growth=[(row.seconds, row.nodes) for row in data],
         shares=_shares(data),
     )
-
-
-def _state(saved: Checkpoint) -> str:
-    """Write what a checkpoint has left to explore, or what it proves."""
-    if saved.units:
-        return f"a checkpoint with {plural(len(saved.units), 'part')} left"
-    if saved.value is not None and saved.value <= saved.cutoff:
-        return "proved optimal"
-    return f"nothing below {saved.ub:,}, proved"
 
 
 def _both(curve: Curve) -> tuple[Sequence[tuple[float, int]], ...]:

@@ -35,8 +35,8 @@ COLUMNS = {
 """Columns and their widths."""
 
 LESS = (
-    *("AtRisk", "Parts", "Workers", "Node/s", "Between", "Left", "OfAbout"),
-    *("Gap", "Nodes", "BestBound"),
+    *("AtRisk", "Parts", "Workers", "Node/s", "Between", "Left", "OfAbout", "Gap"),
+    *("Nodes", "BestBound"),
 )
 """Columns that are left out where it is tight, in this order."""
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from random import Random
-from threading import Event, Lock
+from threading import Event
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -118,34 +118,6 @@ class Found:
         )
 
 
-class Pace:
-    """Tells what part of the nodes is explored, and the time left, now and then.
-
-    Parameters
-    ----------
-    say
-        Is told, in any thread.
-    nodes
-        There are so many.
-    """
-
-    def __init__(self, say: Callable[[str], None], nodes: int) -> None:
-        self._say, self._nodes, self._done = say, nodes, 0
-        self._lock, self._began = Lock(), time.monotonic()
-        self._due = self._began + TOLD_S
-
-    def add(self, nodes: int) -> None:
-        """So many more are explored."""
-        with self._lock:
-            self._done += nodes
-            now, done = time.monotonic(), self._done / self._nodes
-            if now < self._due or not 0 < done < 1:
-                return
-            self._due = now + TOLD_S
-            left = (now - self._began) * (1 / done - 1)
-            self._say(f"explored {done:.0%}, about {left:.0f} s left")
-
-
 class Explorer:
     """Explores pieces one after the other, in one session as long as that is possible.
 
@@ -158,8 +130,8 @@ class Explorer:
 
     Attributes
     ----------
-    on_nodes
-        Is called with the nodes of every slice.
+    on_slice
+        Is called with every slice.
     """
 
     def __init__(
@@ -174,7 +146,7 @@ class Explorer:
         self._engine, self._device = engine, device
         self._session: Session | None = None
         self._ub = 0
-        self.on_nodes: Callable[[int], None] = lambda _nodes: None
+        self.on_slice: Callable[[Slice], None] = lambda _part: None
 
     def explore(
         self, task: Task, should_stop: Callable[[], bool] = lambda: False
@@ -185,7 +157,7 @@ class Explorer:
         session = self._open(task.ub)
 
         def enough(part: Slice, total: Exploration) -> bool:
-            self.on_nodes(part.decomposed + part.leaves)
+            self.on_slice(part)
             return total.counters.nodes > task.most or should_stop()
 
         try:
@@ -340,11 +312,22 @@ class Tree:
         self, jobs: Sequence[tuple[checker.Part, int, int]]
     ) -> Generator[tuple[int, Counts | None]]:
         """Explore parts, as ``checker.Tree.explore_all`` does, in any order."""
-        pace = Pace(self._say, max(1, sum(most for *_, most in jobs)))
+        self._done, self._wanted = 0, sum(most for *_, most in jobs)
+        self._began = time.monotonic()
+        self._due = self._began + TOLD_S
         for explorer in self._explorers:
-            explorer.on_nodes = pace.add
+            explorer.on_slice = self._tell
         tasks = [Task(self._owned(part), ub, most) for part, ub, most in jobs]
         yield from self.explore_tasks(tasks)
+
+    def _tell(self, part: Slice) -> None:
+        """Say how much of all jobs is explored, and the time left, now and then."""
+        self._done += part.decomposed + part.leaves
+        now, done = time.monotonic(), max(1, self._done)
+        if now >= self._due and done < self._wanted:
+            self._due = now + TOLD_S
+            left = (now - self._began) * (self._wanted / done - 1)
+            self._say(f"explored {done / self._wanted:.0%}, about {left:.0f} s left")
 
     def explore_tasks(
         self, tasks: Sequence[Task]

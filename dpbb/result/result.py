@@ -406,7 +406,9 @@ class Result(Totals):
                 if clock is None or self.operations is None
                 else (f" (until {clock.text(self.operations.makespan)})")
             )
-            facts.append((self.objective, f"{self.makespan}{until}"))
+            timed = not self.objective.startswith(("late", "weighted"))
+            unit = f" {clock.unit}" if clock is not None and timed else ""
+            facts.append((self.objective, f"{self.makespan}{unit}{until}"))
             if self.status is not Status.OPTIMAL:
                 facts.append(
                     ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")

@@ -139,7 +139,13 @@ class Schedule:
         write_csv(path, self.columns, self.rows())
 
     def __str__(self) -> str:
-        """Table for people: a line a job, start-end on every machine, its dates."""
+        return self.table()
+
+    def table(self, most: int | None = None) -> str:
+        """Table for people: a line a job, start-end on every machine, its dates.
+
+        ``most``: of wider lines the last columns are left out.
+        """
         heads = self.names.machines or tuple(
             f"machine {k}" for k in range(self.start.shape[1])
         )
@@ -151,7 +157,8 @@ class Schedule:
             end = max(len(clock.span(0, time)) for time in (0, self.makespan))
         width = max([end, *map(len, heads)])
         dates = {name: one for name, one in self.tables.items() if one.ndim == 1}
-        heads = (*heads, *dates)
+        fit = None if most is None else max(0, most - first) // (width + 2)
+        heads = (*heads, *dates)[:fit]
         lines = [f"{'job':>{first}}" + "".join(f"  {head:>{width}}" for head in heads)]
         for label, job in zip(labels, self.permutation, strict=True):
             spans = zip(self.start[job], self.end[job], strict=True)
@@ -166,7 +173,8 @@ class Schedule:
                 for name, table in dates.items()
             ]
             lines.append(
-                f"{label:>{first}}" + "".join(f"  {cell:>{width}}" for cell in cells)
+                f"{label:>{first}}"
+                + "".join(f"  {cell:>{width}}" for cell in cells[:fit])
             )
         return "\n".join(lines)
 

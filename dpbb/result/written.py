@@ -94,7 +94,12 @@ def _write_xlsx(
 
     book = Workbook(write_only=True)
     sheet = book.create_sheet("schedule")
-    for row in (columns, *rows):
+    sheet.freeze_panes = "A2"
+    lines = [columns, *rows]
+    for number, column in enumerate(zip(*lines, strict=True)):
+        width = 2 + max(len(str(value)) for value in column)
+        sheet.column_dimensions[chr(ord("A") + number)].width = width
+    for row in lines:
         cells = [WriteOnlyCell(sheet, value) for value in row]
         for cell, value in zip(cells, row, strict=True):
             if isinstance(value, str):

@@ -113,8 +113,11 @@ def test_times_with_a_clock_are_dates_on_the_axis(ax):
     assert all(tick.minute == 0 for tick in ticks)
     assert ax.get_xlim()[0] == 0
     assert legend(ax)[1] == f"end {clock.text(schedule.makespan)}"
-    chart = gantt_figure(schedule)
+    chart = gantt_figure(replace(schedule, due=schedule.end[:, -1] - 1))
     origin = clock.origin.replace(tzinfo=UTC)
     assert chart.x_range.start == origin.timestamp() * 1000
     minutes = (chart.x_range.end - chart.x_range.start) / 60_000
     assert minutes == pytest.approx(1.01 * schedule.makespan)
+    drawn = {type(one.glyph).__name__: one for one in chart.renderers}
+    assert len(drawn["Scatter"].data_source.data["x"]) == len(ORDER)
+    assert any(drawn["Text"].view.filter.booleans)

@@ -7,7 +7,6 @@ from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.flowshop.family import read_problem
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.proof import exploring
 from dpbb.proof.exploring import Explorer, Found, Task
 from dpbb.proof.walking import expanded
 from dpbb.tree.work_unit import WorkUnit
@@ -30,15 +29,6 @@ def explorer():
     )
     yield made
     made.close()
-
-
-def test_it_is_told_how_far_a_part_is(explorer, monkeypatch):
-    monkeypatch.setattr(exploring, "TOLD_S", 0.0)
-    told = []
-    explorer.on_nodes = exploring.Pace(told.append, 10**9).add
-    found = explorer.explore(task([()], 10**6, 10**6))
-    assert found.whole
-    assert told[-1].startswith("explored 0%, about ")
 
 
 @pytest.mark.parametrize("wanted", [1, 5, 60, 4000])

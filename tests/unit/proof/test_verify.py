@@ -10,7 +10,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds.lb2 import MOST_STEPS
 from dpbb.problem import proving_bound
-from dpbb.proof import checker
+from dpbb.proof import checker, exploring
 from dpbb.proof.certificate import Certificate, books_of_root
 from dpbb.proof.verify import verify
 
@@ -32,6 +32,16 @@ def test_it_is_proved_again_by_both(proved, both):
     verdict, text = both(proved)
     assert verdict == checker.PROVED
     assert text.count("the whole tree, 1 unit, has 1 nodes") == 2
+
+
+def test_it_tells_how_far_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(exploring, "TOLD_S", 0.0)
+    monkeypatch.setattr(exploring, "SLICE_S", 0.0)
+    path = tmp_path / "one.json.gz"
+    dpbb.solve(TWO.reshape(12, 5)[:9], certificate=str(path), workers=0, **QUIET)
+    told = []
+    assert verify(path, engine="reference", say=told.append).ok
+    assert any(text.endswith(" s left") for text in told)
 
 
 def test_a_run_ends_with_the_schedule_that_the_root_bound_proves(tmp_path, both):

@@ -30,10 +30,17 @@ def test_a_workbook_has_what_the_csv_has(tmp_path):
     NAMED.write(tmp_path / "s")
     sheet = openpyxl.load_workbook(tmp_path / "s.xlsx").active
     assert [*sheet.values] == [COLUMNS, *NAMED.rows()]
+    assert sheet.freeze_panes == "A2"
     assert {cell.data_type for cell in sheet["B"]} == {"s"}  # no name is a formula
     with (tmp_path / "s").open(newline="") as file:
         lines = [*csv.reader(file)]
     assert lines == [[str(cell) for cell in row] for row in sheet.values]
+
+
+def test_a_narrow_table_has_the_first_columns():
+    whole, narrow = str(NAMED).splitlines(), NAMED.table(14).splitlines()
+    assert narrow == [line[: len(narrow[0])] for line in whole]
+    assert "cut" in narrow[0] < whole[0]
 
 
 @pytest.mark.parametrize("name", ["s.doc", "s.json", "s.csv.gz", "s.xls"])
