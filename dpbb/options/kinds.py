@@ -305,8 +305,7 @@ def unknown_option(name: str, known: Iterable[str], where: str = "") -> OptionEr
     names = list(known)
     hint = nearest(name, names)
     if name == "objective":
-        hint = " (it is the problem's: FlowShop(..., objective=...) or read_problem"
-        hint += "(..., objective=...))"
+        hint = " (FlowShop(..., objective=...) or read_problem(..., objective=...))"
     return OptionError(
         f"{where}{name}: expected the name of an option{hint}; all: {', '.join(names)}"
     )

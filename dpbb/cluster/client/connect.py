@@ -189,8 +189,8 @@ def check_open(client: Any) -> None:
         raise ClusterError("client: expected an open one, got one that is closed")
     if not hasattr(client, "scheduler_info"):
         hint = "; scheduler=... takes an address" if isinstance(client, str) else ""
-        what = "client: expected a distributed.Client, got"
-        raise OptionError(f"{what} {shown(client)}{hint}")
+        got = f"{shown(client)}{hint}"
+        raise OptionError(f"client: expected a distributed.Client, got {got}")
 
 
 def check_timeout(timeout: Any) -> None:
