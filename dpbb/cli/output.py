@@ -3,10 +3,10 @@
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, TextIO, cast
+from textwrap import TextWrapper
+from typing import TextIO, cast
 
 from dpbb.errors import DpbbError
 
@@ -18,12 +18,12 @@ def fitted(text: str) -> str:
     width = width_of(sys.stdout)
     if width is None:
         return text
-    how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    wrap = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     lines = []
     for line in text.splitlines():
-        name = re.match(r"\S.{0,14}?  +|", line)
-        indent = " " * (len(name[0]) if name else 0)
-        lines.append(textwrap.fill(line, width, subsequent_indent=indent, **how))
+        value = re.sub(r"^\S.{0,14}?  +", "", line)
+        wrap.subsequent_indent = " " * (len(line) - len(value))
+        lines.append(wrap.fill(line))
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ from dpbb.options import ProgressStyle, SolveOptions, Verbosity
 from dpbb.options.permutations import jobs_in
 from dpbb.problem import Problem, n_machines_of, with_ends
 from dpbb.progress.base import Progress
-from dpbb.result import Result, Status, Termination
+from dpbb.result import Result, Status
 from dpbb.result.written import check_form
 from dpbb.text.files import check_writable
 from dpbb.text.names import clean
@@ -141,9 +141,6 @@ def run_and_show(
         except UnwrittenError as error:
             unwritten, result = error, error.result
         told.tell(END, facts_of_result(result))
-    saved = progress.last and progress.last.checkpoint
-    if result.termination is Termination.STOPPED and saved and not saved.at_risk_s:
-        progress.note(f"saved in {saved.url}; the same command goes on")
     try:
         write_schedule(result, args.output, options)
         if unwritten is not None:

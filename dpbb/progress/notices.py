@@ -193,12 +193,7 @@ def facts_of_result(result: Result) -> dict[str, Any]:
 
 
 class Noticed(Progress):
-    """Shows a run as another progress does, and tells when it has no seats.
-
-    ``last``: the last state of a run that is over.
-    """
-
-    last: Snapshot | None = None
+    """Shows a run as another progress does, and tells when it has no seats."""
 
     def __init__(self, inner: Progress, notifier: Notifier) -> None:
         self._inner, self._notifier = inner, notifier
@@ -213,6 +208,5 @@ class Noticed(Progress):
 
     def finish(self, snapshot: Snapshot) -> None:
         """Pass it on."""
-        self.last = snapshot
         self._inner.offset_s = self.offset_s
         self._inner.finish(snapshot)

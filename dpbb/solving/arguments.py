@@ -37,7 +37,7 @@ from dpbb.problem import (
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
-from dpbb.result import Result
+from dpbb.result import Result, Termination
 from dpbb.text.files import check_writable, noting
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal, rules_of, tree_of
@@ -123,6 +123,9 @@ class Call:
         """
         if last is not None:
             self.progress.finish(last)
+            saved, stopped = last.checkpoint, result.termination is Termination.STOPPED
+            if stopped and saved is not None and not saved.at_risk_s:
+                self.progress.note(f"saved in {saved.url}: run the same again to go on")
         self.progress.done(result)
         if self.interrupted():
             raise Interrupted(result)
