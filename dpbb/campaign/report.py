@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -273,25 +273,10 @@ def draw(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def as_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    width: int | None = None,
-    less: Iterable[str] = (),
-) -> str:
-    """Return a Markdown table whose columns stand below each other.
-
-    Columns ``less`` are left out, the first ones first, where it is wider.
-    """
-    lines = [[*columns], *([_cell(value) for value in row] for row in rows)]
+def as_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table whose columns stand below each other."""
+    lines = [columns, *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for name in less:
-        if width is None or sum(widths) + 3 * len(widths) < width:
-            break
-        at = lines[0].index(name)
-        del widths[at]
-        for line in lines:
-            del line[at]
     text = ["| " + " | ".join(map(str.rjust, line, widths)) + " |" for line in lines]
     text.insert(1, "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|")
     return "\n".join(text) + "\n"

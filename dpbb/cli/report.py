@@ -83,8 +83,14 @@ def run_report(args: argparse.Namespace) -> int:
     if records:
         show_records(records)
     if runs:
-        rows_of = [run.row for run in runs]
-        print(as_table(COLUMNS, rows_of, width_of(sys.stdout), LESS), end="")
+        columns = zip(*(run.row for run in runs), strict=True)
+        shown, width = dict(zip(COLUMNS, columns, strict=True)), width_of(sys.stdout)
+        for name in (*LESS, ""):
+            text = as_table([*shown], [*zip(*shown.values(), strict=True)])
+            if width is None or text.find("\n") <= width:
+                break
+            shown.pop(name, None)
+        print(text, end="")
     where = folders[0] if len(folders) == 1 else Path()
     rows[where / table.SUFFIX] = [table.row_of(one) for one in records]
     runs = [*(run_of_record(one) for one in records if one.attempts), *runs]

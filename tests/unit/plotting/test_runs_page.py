@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.campaign.report import as_table
 from dpbb.coordination.snapshot import RunState
-from dpbb.plotting.runs_page import COLUMNS, LESS, run_of, runs_page
+from dpbb.plotting.runs_page import COLUMNS, run_of, runs_page
 from dpbb.result import Status
 from tests.unit.dashboard.fakes import seat
 from tests.unit.plotting.samples import checkpoint, result, snapshot
@@ -55,16 +54,6 @@ def test_where_no_row_is_the_last_the_run_is_not_over():
 def test_other_kinds_of_runs(data, ended, nodes):
     row = cells(run_of("here", data))
     assert (row["ended"], row["nodes"]) == (ended, nodes)
-
-
-def test_a_narrow_table_has_fewer_columns():
-    rows = [run_of("a-folder", checkpoint()).row]
-    (line, *_), (wide, *_) = (
-        as_table(COLUMNS, rows, width, LESS).splitlines() for width in (80, None)
-    )
-    assert len(line) <= 80 < len(wide)
-    assert "instance" in line
-    assert "from" in line
 
 
 def paths(page):
