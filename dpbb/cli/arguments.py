@@ -64,8 +64,7 @@ COMMON = {
     "--index N": "which instance of a file, from 0",
     "--objective NAME": "makespan, late-jobs ...: a wrong name lists all",
     "--blocking": "a job stays on its machine until the next is free",
-    "--buffers PLACES": "places between each two machines, - for any number: 0,2,- "
-    "(--buffers=-,2 where it is the first)",
+    "--buffers PLACES": "places between machines, - for any number: 0,2,-",
     "--setups FILE": "set-up times between jobs: rows from, columns to",
     "--not-anticipatory": "a machine is set up only once the job is there",
     "--lags FILE": "least times between machines, a row for each job",

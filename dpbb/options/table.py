@@ -398,7 +398,7 @@ class SolveOptions:
     )
     certificate: str | None = _file(
         kinds.path("FILE", "the path of a file to write, .json.gz"),
-        "write a certificate here, .json.gz; dpbb verify checks it",
+        "write a certificate here; dpbb verify checks it",
     )
     checkpoint: str | None = _file(
         kinds.path("FOLDER", "a path or fsspec URL, such as s3://bucket/run"),
