@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from dpbb.cluster.client.connect import VARIABLES
+from dpbb.errors import refuse, shown
 from dpbb.flowshop.table_form import TableForm
+from dpbb.flowshop.tables import first_repeated
 from dpbb.options import OPTIONS
 from dpbb.options.rows import Group, OptionRow, read_toml
 from dpbb.result.written import FORMS
@@ -120,6 +122,10 @@ def table_of(args: argparse.Namespace) -> TableForm:
         for text in (args.columns, args.skip_columns, args.skip_rows, args.scale)
     )
     parts = [part.rpartition("=") for part in scales or ()]
+    named = [of for of, _, _ in parts]
+    if len(parts) > 1 and ("" in named or first_repeated(named) is not None):
+        wanted = "a number, or NAME=NUMBER for each of some columns"
+        refuse("--scale", wanted, shown(args.scale))
     scale: dict[str, Any] = {
         of: int(one) if one.isdecimal() else one for of, _, one in parts
     }

@@ -152,12 +152,14 @@ def run_and_show(
 
 def write_schedule(result: Result, path: str | None, options: SolveOptions) -> None:
     """Write the schedule of a result, if it has one; DpbbError if that fails."""
-    if path is not None and result.permutation is None:
-        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
-    elif path is not None:
+    if path is None:
+        return
+    told = f"no schedule to write to {path}"
+    if result.permutation is not None:
         result.write_schedule(Path(path))
-        if _tells(options):
-            print(f"dpbb: wrote {path}", file=sys.stderr)
+        told = f"wrote {path}"
+    if _tells(options):
+        print(f"dpbb: {told}", file=sys.stderr)
 
 
 def print_rows(rows: Mapping[str, object]) -> None:
@@ -224,7 +226,7 @@ class Asked:
         if first == number == signal.SIGTERM and now - at < SAME_S:
             return
         # a live view may have left the cursor at the end of a line
-        os.write(2, b"\r\n" * os.isatty(2) + b"dpbb: interrupted: no result\n")
+        os.write(2, b"\r\n" * os.isatty(2) + b"dpbb: interrupted\n")
         # At once, whatever hangs: the worker process ends with its standard input.
         os._exit(EXIT_INTERRUPTED)
 

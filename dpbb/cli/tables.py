@@ -25,14 +25,14 @@ def run_template(args: argparse.Namespace) -> int:
 
 def add_help(parser: argparse.ArgumentParser) -> None:
     """Add the topic."""
-    what = "how tables are read (default: all commands)"
-    parser.add_argument("topic", choices=("tables",), nargs="?", help=what)
+    what = "tables: how they are read; or a command (default: all commands)"
+    parser.add_argument("topic", nargs="?", help=what)
 
 
 def run_help(args: argparse.Namespace) -> int:
     """Show how tables are read, or which commands there are."""
-    if args.topic is None:
-        return main(["--help"])
+    if args.topic != "tables":
+        return main([args.topic, "--help"] if args.topic else ["--help"])
     shown = argparse.ArgumentParser(
         usage="dpbb solve|heuristic|estimate|info|campaign [options] FILE.csv",
         add_help=False,

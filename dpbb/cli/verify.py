@@ -134,8 +134,7 @@ def _show(found: Verification, *, as_json: bool, path: str | None = None) -> int
         more = {} if path is None else {"certificate": path}
         print(json_text({**more, **asdict(found), "ok": found.ok}))
     elif path is not None:
-        wrong = [f"{one.name}: {one.found}" for one in found.checks if not one.ok]
-        print("; ".join([f"{found.verdict}: {path}", *wrong]), flush=True)
+        print(found.line(path), flush=True)
     else:
         print(fitted(found.summary()), flush=True)
     return EXIT[found.verdict]

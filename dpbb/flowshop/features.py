@@ -340,6 +340,9 @@ def _by_jobs(
     Without names they follow so. InstanceError: a job is missing.
     """
     jobs = shop.names.jobs
+    for first in (0, 1) if names else ():  # a shop drops names that only count
+        counted = tuple(str(first + i) for i in range(len(shop.times)))
+        jobs = jobs or (counted if {*counted} <= {*names} else ())
     if not names or not jobs:
         if jobs and not unless_counted(sorted(jobs, key=lambda it: f"{it:>20}")):
             got = "no names, or 1, 2, 3, ...; sort the lines of the shop"

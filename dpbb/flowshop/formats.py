@@ -13,7 +13,7 @@ from dpbb.flowshop.headings import is_setups, refuse_calendar
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.flowshop.table_formats import CELLS, TABLES, read_npy
-from dpbb.flowshop.tables import Sheet, Table, table_of_cells
+from dpbb.flowshop.tables import Sheet, Table, table_of_cells, trimmed
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
 from dpbb.flowshop.times import Orientation, orientation_of
@@ -162,10 +162,14 @@ def tables_of_setups(
 
 def _fill_diagonal(sheet: Sheet) -> None:
     """Write 0 where a job would follow itself."""
-    for _, row in sheet.cells:
-        for at, heading in enumerate(sheet.cells[0][1][: len(row)]):
-            if heading and heading == row[0]:
-                row[at] = row[at] or "0"
+    if sheet.is_empty:
+        return
+    (head, *lines), left, _ = trimmed(sheet)
+    whole = dict(sheet.cells)
+    for number, row in lines:
+        for at, (heading, cell) in enumerate(zip(head[1], row, strict=False)):
+            if heading and heading == row[0] and not cell:
+                whole[number][left + at] = "0"
 
 
 def _read_file(

@@ -134,15 +134,18 @@ class FlowShop(Model):
         super().__init_subclass__(**keywords)
         cls.is_own = own
         if own:
+            bases = cls.__mro__[: cls.__mro__.index(FlowShop)]
+            mine = {name for base in bases for name in vars(base)}
             cls.name = vars(cls).get("name", cls.__name__)
             names = {"encode", "with_bound", "with_names"}
-            costs = {"take", "node_bound", "evaluate_all", *cls.text.helpers}
-            if costs & vars(cls).keys():
-                names.add("job_kinds")  # other costs
-            for name in names - vars(cls).keys():
+            costs = {"take", "node_bound", "absent", "evaluate", "evaluate_all"}
+            cls.own_costs = not mine.isdisjoint(costs | {*cls.text.helpers})
+            if cls.own_costs:
+                names.add("job_kinds")
+            for name in names - mine:
                 setattr(cls, name, None)
 
-    is_own = False
+    is_own = own_costs = False
 
     def __init__(
         self,
@@ -300,7 +303,7 @@ class FlowShop(Model):
 
     def for_costs(self) -> FlowShop:
         """Return the same costs without what bounds of sums are made of."""
-        if self.latest:
+        if self.latest or self.own_costs:
             return self
         other = object.__new__(FlowShop)
         vars(other).update(self.__getstate__())
@@ -619,6 +622,8 @@ class FlowShop(Model):
         bound is the cost of some schedule, in which a child's job may be twice;
         tardiness is summed before it is weighed.
         """
+        if self.own_costs:
+            return super().largest(ub)
         if not self.latest:
             return self._most
         parent = max(ub, self.root_bound + 1) + int(self.base[0])

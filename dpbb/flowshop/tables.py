@@ -142,7 +142,7 @@ def table_of_cells(
 
     ``orientation``: as of ``table_of``.
     """
-    path, (lines, left, skipped) = sheet.where, _trimmed(sheet)
+    path, (lines, left, skipped) = sheet.where, trimmed(sheet)
     number, first = lines[0]
     width = len(first)
 
@@ -235,7 +235,7 @@ def table_of_cells(
     )
 
 
-def _trimmed(sheet: Sheet) -> tuple[list[tuple[int, list[str]]], int, list[str]]:
+def trimmed(sheet: Sheet) -> tuple[list[tuple[int, list[str]]], int, list[str]]:
     """Return the lines of a table, how many columns stand before it, and its titles.
 
     A sheet may begin in any column, and with lines that are not the table's.

@@ -286,7 +286,7 @@ class Model:
         return tuple(
             view(
                 **{
-                    name: np.asarray(getattr(one, name)).tolist()
+                    name: np.asarray(getattr(one, name)).astype(np.int64).tolist()
                     for name in shape.tables
                 },
                 **shape.text.switches,

@@ -45,6 +45,9 @@ COMPARISONS: dict[type[ast.AST], str] = {
 }
 
 
+ASKING = ast.Compare, ast.BinOp, ast.Subscript, ast.Call, ast.IfExp
+"""A condition with one of these is no switch."""
+
 INSTEAD: dict[type[ast.AST], str] = {
     ast.While: "; write for K in range(END), with an if inside",
     ast.Break: "; go on to the end, with an if around what is done",
@@ -317,7 +320,10 @@ class Text:
     @cached_property
     def digest(self) -> str:
         """Digest of what the functions do, whatever the comments and files."""
-        parts = [ast.dump(_bare(source.tree)) for source in self.sources.values()]
+        parts = [
+            f"{name}: {ast.unparse(_bare(source.tree))}"
+            for name, source in self.sources.items()
+        ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -424,7 +430,8 @@ class _Checker(ast.NodeVisitor):
                     self.statement(one)
                 known.append(self._known)
             # a switch may be asked once more where the variable is used
-            is_switch = names_in(node.test) == {"self"}
+            asks = any(isinstance(one, ASKING) for one in ast.walk(node.test))
+            is_switch = names_in(node.test) == {"self"} and not asks
             self._known = known[0] | known[1] if is_switch else known[0] & known[1]
         elif isinstance(node, ast.Return):
             self._other(

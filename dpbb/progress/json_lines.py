@@ -31,6 +31,9 @@ class JsonLines(SnapshotProgress):
         if place == "dashboard":
             self._more = {place: address}
 
+    def alert(self, text: str) -> None:
+        """Write nothing: the stream has lines of JSON alone."""
+
     def update(self, snapshot: Snapshot) -> None:
         """Write the snapshot if it has something new or the last is old enough."""
         super().update(snapshot)

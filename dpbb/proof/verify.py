@@ -105,6 +105,12 @@ class Verification:
         """Whether it is proved again, or audited."""
         return self.verdict in (checker.PROVED, checker.AUDITED)
 
+    def line(self, path: str) -> str:
+        """Return the verdict of a file, and why it is no better."""
+        found = [f"{one.name}: {one.found}" for one in self.checks[-1:]]
+        why = [] if self.verdict == checker.PROVED else [*found, *self.notes]
+        return _shown("; ".join([f"{self.verdict}: {path}", *why]))
+
     def summary(self) -> str:
         """Return a few aligned lines for people."""
         lines = [

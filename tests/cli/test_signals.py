@@ -131,7 +131,7 @@ def test_second_signal_quits_at_once_and_leaves_nothing(first, second, tmp_path)
         worker.wait(TIMEOUT_S)
         ended, out = solve.end()
     assert (ended, out) == (130, ""), solve.err
-    assert solve.err.endswith("dpbb: interrupted: no result\n")
+    assert solve.err.endswith("dpbb: interrupted\n")
     assert not list(tmp_path.iterdir())
     assert "Traceback" not in solve.err
 

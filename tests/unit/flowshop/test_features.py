@@ -160,6 +160,10 @@ def test_tables_are_files(tmp_path):
     setups.write_text("job,1,2\n1,0,7\n2,2,0\n")
     with pytest.raises(dpbb.InstanceError, match="as they follow in shop: 2"):
         dpbb.FlowShop(shop, setups=setups)
+    shop.write_text("job,cut,bake\n1,3,2\n2,4,1\n")
+    setups.write_text("job,1,2\n2,2,0\n1,0,7\n")
+    same = dpbb.FlowShop([[3, 2], [4, 1]], setups=[[0, 7], [2, 0]])
+    assert dpbb.FlowShop(shop, setups=setups).digest == same.digest
     shop.write_text("job,cut,bake\nA,3,2\nB,4,1\n")
     setups.write_text("from,A,B\nA,0,\nB,2,0\n")
     with pytest.raises(dpbb.InstanceError, match=r"setups\.csv, line 2, cell 3"):

@@ -134,6 +134,44 @@ def test_a_shop_with_another_text_is_another_one():
     assert Shop(times).digest != dpbb.FlowShop(times).digest
 
 
+class Dearer:
+    """One of two equal jobs costs ten times as much."""
+
+    factors = np.array([1, 10, 1])
+
+    def cost(self, job, end):
+        return self.factors[job] * end
+
+    def evaluate(self, permutation):
+        ends = self.features.passed(self._release, permutation[None])[1][..., -1]
+        return int((ends[0] * self.factors).sum())
+
+
+class DearerShop(Dearer, dpbb.FlowShop):
+    pass
+
+
+class Waits(dpbb.FlowShop):
+    waits = np.array([1, 0, 0])
+
+    def absent(self, node, job):
+        return self.waits[job] > 0 and 1 in node.left
+
+    def evaluate(self, permutation):
+        if list(permutation).index(0) < list(permutation).index(1):
+            raise ValueError("job 0 waits for job 1")
+        return super().evaluate(permutation)
+
+
+@pytest.mark.parametrize(("kind", "least"), [(DearerShop, 67), (Waits, 22)])
+def test_equal_times_of_an_own_shop_make_no_equal_jobs(kind, least):
+    shop = kind([[2, 3], [2, 3], [4, 1]], objective="total-completion")
+    shop.trivial_ub *= 10
+    assert shop.largest(9) >= shop.trivial_ub
+    how = {"engine": "reference", "workers": 0, "progress": "none"}
+    assert dpbb.solve(shop, heuristics="none", **how).makespan == least
+
+
 @pytest.mark.parametrize(
     ("mirror", "expected"),
     [
