@@ -12,7 +12,6 @@ from dpbb.cli.arguments import add_rows
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.formats import read_instance
-from dpbb.flowshop.problem import FlowShopProblem
 
 SMALL = (7, 4)
 """Jobs and machines of the shop that a class or a heuristic is checked on."""
@@ -36,7 +35,6 @@ def add_check(parser: argparse.ArgumentParser) -> None:
 def run_check(args: argparse.Namespace) -> int:
     """Check the laws of a problem or a heuristic; say which held, on which engines."""
     from dpbb import testing
-    from dpbb.flowshop.shop import FlowShop
 
     if args.nodes < 1:
         raise OptionError(f"--nodes: expected at least 1, got {args.nodes}")
@@ -47,7 +45,7 @@ def run_check(args: argparse.Namespace) -> int:
         best = testing.check_heuristic(found, read_problem(shop), seed=args.seed)
         print(f"11  {testing.LAWS[11]}\nholds: {best.value} by {best.permutation}")
         return 0
-    if isinstance(found, type) and issubclass(found, FlowShop | FlowShopProblem):
+    if isinstance(found, type) and parameters == 1:
         found = found(read_instance(shop))
     elif parameters == 0:
         found = found()
