@@ -152,14 +152,12 @@ def run_and_show(
 
 def write_schedule(result: Result, path: str | None, options: SolveOptions) -> None:
     """Write the schedule of a result, if it has one; DpbbError if that fails."""
-    if path is None:
-        return
-    told = f"no schedule to write to {path}"
-    if result.permutation is not None:
+    if path is not None and result.permutation is None:
+        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
+    elif path is not None:
         result.write_schedule(Path(path))
-        told = f"wrote {path}"
-    if _tells(options):
-        print(f"dpbb: {told}", file=sys.stderr)
+        if _tells(options):
+            print(f"dpbb: wrote {path}", file=sys.stderr)
 
 
 def print_rows(rows: Mapping[str, object]) -> None:
