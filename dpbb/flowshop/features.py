@@ -340,9 +340,9 @@ def _by_jobs(
     Without names they follow so. InstanceError: a job is missing.
     """
     jobs = shop.names.jobs
-    for first in (0, 1) if names else ():  # a shop drops names that only count
-        counted = tuple(str(first + i) for i in range(len(shop.times)))
-        jobs = jobs or (counted if {*counted} <= {*names} else ())
+    if names and not jobs:  # a shop drops names that only count
+        ways = (tuple(map(str, range(at, at + shop.n_jobs))) for at in (0, 1))
+        jobs = next((one for one in ways if {*one} <= {*names}), ())
     if not names or not jobs:
         if jobs and not unless_counted(sorted(jobs, key=lambda it: f"{it:>20}")):
             got = "no names, or 1, 2, 3, ...; sort the lines of the shop"

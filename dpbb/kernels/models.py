@@ -56,14 +56,11 @@ from dpbb.kernels.simd import Vector
 Stub = TypeVar("Stub", bound="Callable[..., Any]")
 
 
-def _by_model(
-    stub: Stub, otherwise: Callable[..., Any] | None = None, by_field: bool = True
-) -> Stub:
+def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
     """Make a function whose calls are calls of the model's method of the same name.
 
     Without one they are calls of its field ``first``, which is a model. ``otherwise``
-    is what is called of a model without the field ``tighten_lanes``, or, if not
-    ``by_field``, without the method.
+    is what is called of a model without the field ``tighten_lanes``.
     """
 
     def method_of(model: Any, *_others: Any) -> Any:
@@ -71,8 +68,7 @@ def _by_model(
         fields = getattr(kind, "_fields", ())
         if otherwise is None and not hasattr(kind, stub.__name__) and "first" in fields:
             return lambda model, *others: stub(model.first, *others)
-        has_method = not by_field and hasattr(kind, stub.__name__)
-        if otherwise is None or has_method or (by_field and "tighten_lanes" in fields):
+        if otherwise is None or "tighten_lanes" in fields:
             return getattr(kind, stub.__name__)
         if hasattr(kind, stub.__name__):
             raise TypingError(f"expected a field tighten_lanes of {kind.__name__}")
@@ -281,7 +277,6 @@ def tighten(
     raise NotImplementedError
 
 
-@partial(_by_model, otherwise=lambda _model, *others: others[-1], by_field=False)
 def own_side(
     model: Any,
     is_own: int,
@@ -303,3 +298,9 @@ def own_side(
         Where the rule has no preference.
     """
     raise NotImplementedError
+
+
+@extending.overload(own_side, jit_options=INLINED, strict=False)
+def _own_side(model: Any, *_others: Any) -> Any:
+    kind = getattr(model, "instance_class", None)
+    return getattr(kind, "own_side", lambda _model, *others: others[-1])

@@ -136,7 +136,8 @@ class SeatSharing:
         if with_whom == run.shares_with:
             return
         known = {one.id: one.coordinator.spec.instance for one in self._runs.values()}
-        names = [told_apart(known)[other] for other in with_whom]
+        called = told_apart(known)
+        names = [called[other] for other in with_whom]
         run.shares_with, run.shares_names = with_whom, tuple(names)
         text = "has seats of its own again"
         if names:
