@@ -91,14 +91,15 @@ def _write_xlsx(
 ) -> None:
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils import get_column_letter
 
     book = Workbook(write_only=True)
     sheet = book.create_sheet("schedule")
     sheet.freeze_panes = "A2"
     lines = [columns, *rows]
-    for number, column in enumerate(zip(*lines, strict=True)):
+    for number, column in enumerate(zip(*lines, strict=True), start=1):
         width = 2 + max(len(str(value)) for value in column)
-        sheet.column_dimensions[chr(ord("A") + number)].width = width
+        sheet.column_dimensions[get_column_letter(number)].width = width
     for row in lines:
         cells = [WriteOnlyCell(sheet, value) for value in row]
         for cell, value in zip(cells, row, strict=True):
