@@ -35,8 +35,10 @@ every other type of an argument compiles a helper once more. So does a literal.
 _njit: Any = numba.njit
 _OPTIONS = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 _INTERNAL = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-INLINED = {**_INTERNAL, "forceinline": True}
-"""Numba's options for a part of every caller: for hot loops and vector arguments."""
+INLINED: Any = {**_INTERNAL, "forceinline": True}
+"""Numba's options for a part of every caller: for hot loops and vector arguments.
+(``Any``, as Numba's types say which of them there are since its version 0.68 alone.)
+"""
 
 
 def helper(function: Kernel) -> Kernel:
