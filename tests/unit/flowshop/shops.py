@@ -55,89 +55,91 @@ def random_shop(rng, kind, objective, released, size=None):
     return dpbb.FlowShop(times, objective=objective, **how), how
 
 
-def passes(times, how, order):
-    """Starts, ends and departures by position: nobody waits longer than need be."""
-    n_jobs, n_machines = len(times), len(times[0])
+def passes(times, how, orders):
+    """Starts, ends and departures of each order, by position: nobody waits in vain.
+
+    Orders are int64[orders, jobs]; the result is int64[3, orders, jobs, machines].
+    """
+    times, orders = np.array(times), np.array(orders)
+    n_jobs, n_machines = times.shape
     setups, plenty = None, [n_jobs] * n_machines
     if "setups" in how:
         setups = np.array(how["setups"])
         setups = setups if setups.ndim == 3 else setups[..., None].repeat(n_machines, 2)
-    start, end, leave = np.zeros((3, n_jobs, n_machines), int)
-    for i, job in enumerate(order):
-        there = int(how.get("release", [0] * n_jobs)[job])
+    start, end, leave = np.zeros((3, len(orders), n_jobs, n_machines), int)
+    for i, job in enumerate(orders.T):
+        there = np.array(how.get("release", [0] * n_jobs))[job]
         for k in range(n_machines):
-            free = leave[i - 1, k] if i else 0
+            free = leave[:, i - 1, k] if i else 0
             if setups is not None:
-                gap = setups[order[i - 1], job, k] if i else 0
+                gap = setups[orders[:, i - 1], job, k] if i else 0
                 if not i and len(setups) > n_jobs:
                     gap = setups[n_jobs, job, k]
                 if how["anticipatory"]:
-                    there = max(there, free + gap)
+                    there = np.maximum(there, free + gap)
                 else:
-                    there = max(there, free) + gap
+                    there = np.maximum(there, free) + gap
             elif k not in how.get("unlimited", ()):
-                there = max(there, free)
-            start[i, k] = there
-            end[i, k] = leave[i, k] = there + times[job][k]
-            if k + 1 == n_machines:
-                continue
-            places = 0 if "blocking" in how else how.get("buffers", plenty)[k]
-            if places == 0 and i:
-                leave[i, k] = max(leave[i, k], leave[i - 1, k + 1])
-            elif places <= i:
-                leave[i, k] = max(leave[i, k], start[i - places, k + 1])
-            there = leave[i, k] + (how["lags"][job][k] if "lags" in how else 0)
+                there = np.maximum(there, free)
+            start[:, i, k] = there
+            there = end[:, i, k] = there + times[job, k]
+            if k + 1 < n_machines:
+                places = 0 if "blocking" in how else how.get("buffers", plenty)[k]
+                if places == 0 and i:
+                    there = np.maximum(there, leave[:, i - 1, k + 1])
+                elif places <= i:
+                    there = np.maximum(there, start[:, i - places, k + 1])
+            leave[:, i, k] = there
+            if "lags" in how and k + 1 < n_machines:
+                there = there + how["lags"][job, k]
     return start, end, leave
 
 
 def costs_of(problem, objective, how):
-    """Costs of all orders by the definition."""
-    row, found = OBJECTIVES[objective], {}
-    weights, due = (how.get(name) for name in ("weights", "due"))
-    for order in permutations(range(problem.n_jobs)):
-        times = problem.instance.times.tolist()
-        costs = []
-        for job, done in zip(order, passes(times, how, order)[1][:, -1], strict=True):
-            late = int(done) - (0 if due is None else int(due[job]))
-            late = max(0, late)
-            late = int(late > 0) if row.counted else late
-            costs.append(late * (1 if weights is None else int(weights[job])))
-        found[order] = max(costs) if row.latest else sum(costs)
-    return found
+    """All orders, and their costs by the definition."""
+    row, every = OBJECTIVES[objective], range(problem.n_jobs)
+    orders = np.array([*permutations(every)])
+    late = passes(problem.instance.times, how, orders)[1][:, :, -1]
+    late = np.maximum(0, late - np.array(how.get("due", [0 for _ in every]))[orders])
+    late = (late > 0).astype(int) if row.counted else late
+    costs = late * np.array(how.get("weights", [1 for _ in every]))[orders]
+    return orders, costs.max(axis=1) if row.latest else costs.sum(axis=1)
 
 
-def check(kind, objective, released, seeds):
+def check(kind, objective, released, seeds, most=(7, 6)):
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        problem, how = random_shop(rng, kind, objective, released)
-        check_model(problem, nodes=20, engines=(), seed=seed)
-        costs = costs_of(problem, objective, how)
-        assert problem.evaluate_all(np.array(list(costs))).tolist() == [*costs.values()]
+        size = rng.integers((2, 1), most).tolist()
+        problem, how = random_shop(rng, kind, objective, released, size)
+        if seed % 10 == 0:  # the laws take as long as ten trees
+            check_model(problem, nodes=20, engines=(), seed=seed)
+        orders, costs = costs_of(problem, objective, how)
+        assert (problem.evaluate_all(orders) == costs).all()
         found = dpbb.solve(
             problem, workers=0, engine="reference", heuristics="none", verbosity="quiet"
         )
-        assert found.makespan == min(costs.values()) == costs[found.permutation]
         order = [*found.permutation]
+        assert found.makespan == costs.min() == costs[(orders == order).all(axis=1)]
         schedule = problem.schedule(order)
-        start, end, leave = passes(problem.instance.times.tolist(), how, order)
+        start, end, leave = passes(problem.instance.times, how, [order])
         assert (schedule.start[order] == start).all()
         assert (schedule.end[order] == end).all()
         if kind in ("blocking", "buffers"):
             assert (schedule.leave[order] == leave).all()
 
 
-def check_engine(kind, objective, released, explored, seeds):
+def check_engine(kind, objective, released, explored, seeds, sizes=((6, 3),)):
     """Compare with the reference, node for node, and with brute force."""
-    for seed in range(seeds):
+    for seed, size in product(range(seeds), sizes):
         rng = np.random.default_rng(seed)
-        problem, how = random_shop(rng, kind, objective, released, (6, 3))
-        costs = costs_of(problem, objective, how)
-        ub = min(costs.values()) + 1
+        problem, how = random_shop(rng, kind, objective, released, size)
+        orders, costs = costs_of(problem, objective, how)
+        ub = int(costs.min()) + 1
         found = explored(problem, ub)
         assert found == counted(problem, "reference", ub)
         if kinds_of(problem) is None:
-            optima = {(ub - 1, *order) for order, cost in costs.items() if cost < ub}
-            assert found[3] == optima
+            optima = orders[costs < ub].tolist()
+            assert found[3] == {(ub - 1, *order) for order in optima}
 
 
 def on_cpu(problem, ub):
