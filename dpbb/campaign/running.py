@@ -1,11 +1,13 @@
 """Running a campaign: estimates first, cheap instances first, several at a time."""
 
 import logging
+import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from dpbb.errors import CheckpointError, DpbbError, OptionError
 from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
-from dpbb.options import OPTIONS, SolveOptions, Strategy
+from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy
 from dpbb.problem import (
     Problem,
     best_known_of,
@@ -136,6 +138,7 @@ class Campaign:
     on_state: Callable[[Sequence[Watch], int, int], None] = lambda *_: None
     _began: float = field(default_factory=time.monotonic)
     _host: str = field(default_factory=platform.node)
+    _where: dict[str, Any] = field(default_factory=dict)
     _broken: bool = False
 
     def check_options(self, problems: Mapping[str, Problem[Any]]) -> None:
@@ -275,6 +278,41 @@ class Campaign:
             self._tidy(record)
         done = len(found) - len(left)
         self.on_line(f"{len(found)} instances, {done} of them with nothing to do")
+        if left and self._may_begin(left[0], 0):
+            with self._cluster():
+                self._solve_each(left, problems, done, len(found))
+
+    @contextmanager
+    def _cluster(self) -> Iterator[None]:
+        """Start one cluster for all instances where cores explore.
+
+        One for each would take more than a second each time. On GPUs each has its own,
+        as start heuristics have the GPU until the tree begins.
+        """
+        options = self.options
+        own = options.scheduler is None and options.workers != 0
+        if own and is_explored_by_cores(options.engine):
+            from dpbb.cluster.local import embedded_cluster
+
+            with embedded_cluster(
+                workers=options.workers,
+                threads=options.threads,
+                engine=str(options.engine),
+            ) as (cluster, _):
+                address = cluster.scheduler_address
+                self._where = {"scheduler": address, "workers": None}
+                yield
+        else:
+            yield
+
+    def _solve_each(
+        self,
+        left: list[Record],
+        problems: Mapping[str, Problem[Any]],
+        done: int,
+        count: int,
+    ) -> None:
+        """Solve those that are left of so many, several at a time."""
         running: dict[Future[Record], Watch] = {}
         with ThreadPoolExecutor(max(1, self.side_by_side), "dpbb-campaign") as pool:
             while left or running:
@@ -291,8 +329,8 @@ class Campaign:
                     del running[future]
                     record = self._recorded(future)
                     done += 1
-                    self.on_line(_line(record, done, len(found)))
-                self.on_state(list(running.values()), done, len(found))
+                    self.on_line(_line(record, done, count))
+                self.on_state(list(running.values()), done, count)
 
     def _recorded(self, future: Future[Record]) -> Record:
         """Return what an instance came to; without a record the others stop, too."""
@@ -336,11 +374,12 @@ class Campaign:
             changes["time_limit_s"] = self._time_left(record, saved)
             if saved is not None:
                 self.on_line(self._going_on(record, saved, changes.keys()))
-                how |= self._given(TAKEN)
+                how |= self._given(TAKEN) | self._where
                 result = api.resume(checkpoint, **how, **changes)
             else:
                 if self.hint and record.best_upper is not None:
                     changes["upper_bound"] = record.best_upper + 1
+                changes |= self._where
                 options = self.options.replace(checkpoint=checkpoint, **changes)
                 result = api.solve(problem, options=options, **how)
             record = self._with_result(record, result, own, certificate)
@@ -439,7 +478,8 @@ class Campaign:
         # what ended or was stopped goes on with the time that it had left
         took = result.termination in (Termination.STOPPED, Termination.EXHAUSTED)
         limit_s = 0.0 if took else self.options.time_limit_s or 0.0
-        values = result.options.to_mapping()
+        given = {name: getattr(self.options, name) for name in self._where}
+        values = result.options.to_mapping() | given
         there = certificate.is_file()
         found = replace(
             record,
@@ -458,6 +498,15 @@ class Campaign:
             error="",
         )
         return found if found.proved else found.with_best_of(record)
+
+
+def is_explored_by_cores(engine: EngineName) -> bool:
+    """Whether no GPU takes part on this machine, whatever the instance."""
+    from dpbb.cluster.worker.gpus import visible_gpus
+
+    if engine is EngineName.AUTO:
+        return not visible_gpus(os.environ)
+    return engine in (EngineName.CPU, EngineName.REFERENCE)
 
 
 def problems_of(sources: Sequence[str], **how: Any) -> dict[str, Problem[Any]]:
