@@ -1,17 +1,16 @@
-"""Kinds of problems by name: who decodes them, and what models engines have of them.
+"""Kinds of problems by name, and the models that engines compile of them.
 
 A *family* is what dpbb knows of a kind (``Problem.name``) besides its problems: how one
-is decoded from a checkpoint or a certificate, and which engine has a *model* of it: the
-code of its states and bounds in the form that this engine compiles. Families and models
-are named by path and loaded when they are asked for.
+is decoded from a checkpoint or a certificate. A *model* is the code of a problem's
+states and bounds in the form that an engine compiles. Families are named by path and
+loaded when they are asked for.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from inspect import isfunction
 from typing import Any, Protocol, runtime_checkable
 
 from dpbb.errors import InstanceError
@@ -31,26 +30,21 @@ class Family:
     decode
         ``decode(data)``: the problem whose ``encode()`` gave ``data``, to which are
         added its kind and its digest; any exception if it cannot be one.
-    models
-        Path ``"module:name"`` of the model for an engine and a bound, or of a function
-        that returns a problem's: ``{("cpu", "lb1"): "...", ("cuda", "lb1"): "..."}``.
-    problem
-        The class that the models are written for. They serve no other, be it a
-        subclass: what it overrides they would not know. A subclass that they do serve
-        has a name of its own, and a family that says so.
     """
 
     decode: Callable[[Mapping[str, Any]], Problem[Any]]
-    models: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    problem: type[Any] | None = None
 
 
 @runtime_checkable
 class Modeled(Protocol):
-    """Brings its own models, as a problem that is written as one text does."""
+    """Has models, as a problem that is written as one text does.
+
+    A subclass inherits only what holds of it, too: a model does not know what the class
+    overrides.
+    """
 
     def engine_model(self, engine: str) -> Any:
-        """Return the model for an engine, None if there is none."""
+        """Return the model of the problem, with its bound, for an engine, or None."""
 
 
 FAMILIES: dict[str, str | Family] = {
@@ -157,18 +151,9 @@ def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:
 
     None if there is none: the engine has to refuse the problem.
     """
-    if isinstance(problem, Modeled):
-        return problem.engine_model(engine) if bound == bound_of(problem) else None
-    path = _models_of(problem).get((engine, name_of_bound(bound)))
-    found = None if path is None else load(path)
-    return found(problem) if isfunction(found) else found
-
-
-def _models_of(problem: Problem[Any]) -> Mapping[tuple[str, str], str]:
-    """Return the models that serve a problem: written for its class, and no other."""
-    family = family_of(problem.name)
-    served = family is not None and type(problem) is family.problem
-    return family.models if family is not None and served else {}
+    if bound != bound_of(problem) or not isinstance(problem, Modeled):
+        return None
+    return problem.engine_model(engine)
 
 
 def name_of_bound(bound: str) -> str:
@@ -177,13 +162,6 @@ def name_of_bound(bound: str) -> str:
     What follows the colon are numbers that a model or a problem reads.
     """
     return bound.partition(":")[0]
-
-
-def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:
-    """Return the bounds of a problem that an engine has a model of."""
-    if isinstance(problem, Modeled):
-        return () if problem.engine_model(engine) is None else (bound_of(problem),)
-    return tuple(bound for kind, bound in _models_of(problem) if kind == engine)
 
 
 def load(path: str) -> Any:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
-from dpbb.problems import model_of, models_known
+from dpbb.problems import model_of
 from dpbb.tree.branching import refusal
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
@@ -266,19 +266,17 @@ def obstacle_of(
     device
         ``"cpu"`` or ``"cuda"``: which models it has.
     """
+    if (reason := refusal(problem, tree)) is not None:
+        return reason
     model = model_of(problem, device, tree.bound)
     if model is None:
-        bounds = models_known(problem, device)
-        if not bounds:
-            return (
-                f"engine {engine} has no model of {problem.name}: a model serves the "
-                "class that it is written for, and no subclass, which may override it"
-            )
         return (
-            f"engine {engine} takes the bound {' or '.join(bounds)}, not {tree.bound}"
+            f"engine {engine} has no model of {problem.name} with the bound "
+            f"{tree.bound}: a model serves the class that it is written for, and no "
+            "subclass, which may override it"
         )
-    reason: str | None = refusal(problem, tree) or model.obstacle(problem)
-    return reason
+    obstacle: str | None = model.obstacle(problem)
+    return obstacle
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,12 +1,20 @@
-"""The reference engine: the textbook IVM on any problem; slow, obvious, correct.
+"""The reference engine: depth-first search on any problem; slow, obvious, correct.
 
 One explorer, one node at a time, in leaf order. It takes every problem with the
 ``Problem`` protocol at any size, and is what the fast engines are compared with.
+
+Its state is the textbook IVM's: the path from the root down, and of every node on it
+the unscheduled jobs, the side, and which children are open. Source: Mezmaz, Leroy,
+Melab and Tuyttens, IPDPS 2014. Differences: bounds and an open flag stand beside each
+child instead of a sign in a matrix, so that siblings can be exported and pruned again
+when the upper bound falls, and there is no end of an interval, as the work is a root.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -15,10 +23,9 @@ from numpy.typing import NDArray
 
 from dpbb.engines.base import Candidate, Device, Engine, Session, Slice, check_disjoint
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.engines.ivm import Ivm
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
-from dpbb.tree.branching import refusal
+from dpbb.tree.branching import bound_children, order_of, refusal
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -47,6 +54,27 @@ class ReferenceEngine(Engine):
         return ReferenceSession(problem, tree, ub, all_optima=all_optima)
 
 
+@dataclass(slots=True, eq=False)
+class Level:
+    """A node of the current path, and its children on the side that it takes.
+
+    Parameters
+    ----------
+    state, jobs
+        Of the node: as the problem has it, and its unscheduled jobs.
+    back, bounds
+        The side, and the lower bounds of the children there.
+    is_open : ndarray of bool
+        Children that are bounded, not pruned and not visited.
+    """
+
+    state: Any
+    jobs: NDArray[np.intp]
+    back: bool
+    bounds: NDArray[np.int64]
+    is_open: NDArray[np.bool_]
+
+
 class ReferenceSession(Session):
     """See ``dpbb.engines.base.Session``.
 
@@ -56,13 +84,18 @@ class ReferenceSession(Session):
     def __init__(
         self, problem: Problem[Any], tree: TreeOptions, ub: int, *, all_optima: bool
     ) -> None:
-        self._problem = problem
-        self._ivm = Ivm(problem, tree)
+        self._problem, self._tree = problem, tree
+        self._root = problem.root_state(), order_of(tree, problem.n_jobs)
         self._ub = ub
         self._all_optima = all_optima
+        # the path from the root down, and the child taken at each level but the last
+        self._levels: list[Level] = []
+        self._path: list[int] = []
         # loaded roots that were not started yet; roots of one session are disjoint
         self._pending: deque[tuple[int, ...]] = deque()
         self._found: list[Candidate] = []
+        self._decomposed = self._leaves = 0
+        self._closed = np.zeros(problem.n_jobs + 1, np.int64)
 
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore.
@@ -76,25 +109,23 @@ class ReferenceSession(Session):
         """
         check_disjoint(self, unit)
         self._pending.extend(unit.roots())
-        self._ivm.decomposed += unit.owned_ancestors
+        self._decomposed += unit.owned_ancestors
 
     def advance(
         self, ub: int, max_seconds: float, most_roots: int | None = None
     ) -> Slice:
         """Visit nodes in leaf order, at least one, until the time is over."""
         deadline = perf_counter() + max_seconds
-        ivm = self._ivm
         if ub < self._ub:
-            self._ub = ub
-            ivm.prune(ub)
+            self._lower(ub)
         self._found = []
-        while (has_open := ivm.go_up()) or self._pending:
-            if has_open:
-                leaf = ivm.visit_next(self._ub)
+        while self._go_up() or self._pending:
+            if self._levels:
+                child = int(self._levels[-1].is_open.argmax())
+                self._levels[-1].is_open[child] = False
+                self._visit(*self._take(child))
             else:
-                leaf = self._start(self._pending.popleft())
-            if leaf is not None:
-                self._evaluate(leaf)
+                self._start(self._pending.popleft())
             if perf_counter() >= deadline:
                 break
         return self._report()
@@ -103,56 +134,115 @@ class ReferenceSession(Session):
         """Give every second open root away, shallow ones first if there are many."""
         _, given = self.remaining().donate(max_roots)
         gone = set(given.roots())
-        self._ivm.remove(gone.difference(self._pending))
+        for path, level in self._open():
+            level.is_open[path[-1]] = path not in gone
         self._pending = deque(root for root in self._pending if root not in gone)
         return given
 
     def remaining(self) -> WorkUnit:
         """All open roots."""
-        return WorkUnit.concatenate([self._ivm.open_roots(), self._pending_unit()])
+        paths = [path for path, _ in self._open()]
+        return WorkUnit.from_paths(self._problem.n_jobs, [*paths, *self._pending])
 
-    def _pending_unit(self) -> WorkUnit:
-        return WorkUnit.from_paths(self._problem.n_jobs, self._pending)
+    def _open(self) -> Iterator[tuple[tuple[int, ...], Level]]:
+        """Yield the paths of all open nodes, each with its parent."""
+        for depth, level in enumerate(self._levels):
+            for child in np.flatnonzero(level.is_open).tolist():
+                yield (*self._path[:depth], child), level
 
-    def _start(self, root: tuple[int, ...]) -> NDArray[np.intp] | None:
+    def _start(self, root: tuple[int, ...]) -> None:
         """Go down to a root and visit it, unless its path is pruned on the way."""
-        depth = len(root)
-        pruned_at = self._ivm.walk_to(root, self._ub)
-        if pruned_at is None:
-            return self._ivm.visit(depth, self._ub)
-        # load() counted all owned ancestors, those of the trailing zero digits; those
-        # from pruned_at on are not visited
-        first_owned = max((at + 1 for at, digit in enumerate(root) if digit), default=0)
-        self._ivm.decomposed -= depth - max(pruned_at, first_owned)
-        return None
+        node = self._root
+        for depth, child in enumerate(root):
+            level = self._bound(*node)
+            if level.bounds[child] >= self._ub:
+                self._closed[len(root)] += 1
+                # load() counted all owned ancestors, those of the trailing zero
+                # digits; those below this node are not visited
+                owned = max((at + 1 for at, one in enumerate(root) if one), default=0)
+                self._decomposed -= len(root) - max(depth + 1, owned)
+                return
+            node = self._take(child)
+        self._visit(*node)
 
-    def _evaluate(self, permutation: NDArray[np.intp]) -> None:
+    def _bound(self, state: Any, jobs: NDArray[np.intp]) -> Level:
+        """Make a node the end of the path, with no child open yet."""
+        depth = len(self._levels)
+        back, bounds = bound_children(
+            self._problem, self._tree, state, jobs, depth, self._ub
+        )
+        own = np.array(bounds, np.int64)
+        level = Level(state, jobs, back, own, np.zeros(len(jobs), np.bool_))
+        self._levels.append(level)
+        return level
+
+    def _take(self, child: int) -> tuple[Any, NDArray[np.intp]]:
+        """Go on to a child of the path's end; return its state and jobs."""
+        level = self._levels[-1]
+        self._path[len(self._levels) - 1 :] = [child]
+        job = int(level.jobs[child])
+        state = self._problem.extend(level.state, job, back=level.back)
+        return state, np.delete(level.jobs, child)
+
+    def _visit(self, state: Any, jobs: NDArray[np.intp]) -> None:
+        """Evaluate a leaf, or decompose the node: children below the UB are open."""
+        if len(jobs) == 1:
+            self._leaves += 1
+            self._closed[self._problem.n_jobs - 1] += 1
+            self._evaluate(jobs)
+            return
+        self._decomposed += 1
+        level = self._bound(state, jobs)
+        level.is_open[:] = True
+        self._prune(len(self._levels) - 1)
+
+    def _go_up(self) -> bool:
+        """Go up to the deepest level with open children; False if there is none."""
+        while self._levels and not self._levels[-1].is_open.any():
+            self._levels.pop()
+        return bool(self._levels)
+
+    def _prune(self, depth: int) -> None:
+        """Close the open children of a level whose bound is not below the UB."""
+        level = self._levels[depth]
+        pruned = level.is_open & (level.bounds >= self._ub)
+        self._closed[depth + 1] += np.count_nonzero(pruned)
+        level.is_open &= ~pruned
+
+    def _lower(self, ub: int) -> None:
+        self._ub = ub
+        for depth in range(len(self._levels)):
+            self._prune(depth)
+
+    def _evaluate(self, last: NDArray[np.intp]) -> None:
         """Take the leaf if it is better, or, for all optima, as good as the best."""
+        ends: tuple[list[int], list[int]] = [], []
+        for level, child in zip(self._levels, self._path, strict=True):
+            ends[level.back].append(int(level.jobs[child]))
+        permutation = np.array([*ends[0], *last, *ends[1][::-1]], np.intp)
         value = self._problem.evaluate(permutation)
         if value >= self._ub:
             return
-        candidate = Candidate(value, permutation)
         ub = value + 1 if self._all_optima else value
         if ub < self._ub:
-            self._ub = ub
             self._found = []
-            self._ivm.prune(ub)
-        self._found.append(candidate)
+            self._lower(ub)
+        self._found.append(Candidate(value, permutation))
 
     def _report(self) -> Slice:
         """Everything since the last slice; the counters start again."""
-        ivm = self._ivm
-        open_roots = ivm.n_open + len(self._pending)
+        least = [int(level.bounds[path[-1]]) for path, level in self._open()]
+        open_roots = len(least) + len(self._pending)
         part = Slice(
-            decomposed=ivm.decomposed,
-            leaves=ivm.leaves,
-            closed=ivm.closed,
+            decomposed=self._decomposed,
+            leaves=self._leaves,
+            closed=self._closed,
             best=self._found[0] if self._found else None,
             open_roots=open_roots,
-            least_lb=None if self._pending else ivm.least_bound,
+            least_lb=None if self._pending else min(least, default=None),
             exhausted=open_roots == 0,
             optima=tuple(self._found) if self._all_optima else (),
         )
-        ivm.decomposed = ivm.leaves = 0
-        ivm.closed = np.zeros_like(ivm.closed)
+        self._decomposed = self._leaves = 0
+        self._closed = np.zeros_like(self._closed)
         return part

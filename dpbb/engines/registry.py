@@ -151,19 +151,15 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
             raise EngineUnavailable(f"engine {name!r} cannot run this: {obstacle}")
         return f"{name} (asked for)"
     engines = engines_by_kind(name, problem, tree)
-    where = {"cpu": "on CPUs", "cuda": "on GPUs"}
-    parts = [
-        f"{engines[kind]} {where[kind]}" for kind in ("cuda", "cpu") if kind in engines
+    where = {"cuda": "on GPUs", "cpu": "on CPUs"}
+    parts = [f"{engines[kind]} {on}" for kind, on in where.items() if kind in engines]
+    reasons = [
+        f"no {candidate}: {obstacle}"
+        for candidate in TRIED
+        if candidate not in engines.values()
+        and (obstacle := _refusal(candidate, problem, tree)) is not None
     ]
-    reasons = []
-    for candidate in TRIED:
-        if candidate in engines.values():
-            continue
-        obstacle = _refusal(candidate, problem, tree)
-        if obstacle is not None:
-            reasons.append(f"no {candidate}: {obstacle}")
-    why = "; ".join(reasons) or "the fastest of every seat"
-    return f"{', '.join(parts)} ({why})"
+    return f"{', '.join(parts)} ({'; '.join(reasons) or 'the fastest of every seat'})"
 
 
 def _refusal(name: str, problem: Problem[Any], tree: TreeOptions) -> str | None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from os import PathLike, fsdecode
 from typing import Any
 
-from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.features import lags_of, setups_of
 from dpbb.flowshop.formats import (
     read_instance,
@@ -14,7 +13,7 @@ from dpbb.flowshop.formats import (
     tables_of_setups,
 )
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.problem import FlowShopProblem, check_methods
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.options import LB1
 from dpbb.problem import Problem
@@ -59,10 +58,8 @@ def read_problem(
     Raises
     ------
     InstanceError
-        As ``read_instance`` and ``FlowShop``; or a problem of its own class is none.
+        As ``read_instance`` and ``FlowShop``.
     """
-    if isinstance(source, FlowShopProblem):
-        check_methods(source)
     if isinstance(source, Problem):
         return source
     instance, sheets = read_shop(
@@ -86,13 +83,5 @@ def read_problem(
     return FlowShop(instance, objective=objective, **features)
 
 
-FAMILY = Family(
-    decode,
-    models={
-        (engine, bound): path
-        for bound, row in BOUNDS.items()
-        for engine, path in row.models.items()
-    },
-    problem=FlowShopProblem,
-)
+FAMILY = Family(decode)
 """Problems named ``"flowshop-makespan"``."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from types import FunctionType
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,9 +58,9 @@ class FlowShopState:
 
 
 NOT_INHERITED = (
-    *("best_known", "encode", "evaluate_all", "facts", "first_incumbent", "heuristics"),
-    *("improve", "insertion_costs", "job_kinds", "least_cost", "improving_methods"),
-    *("with_bound", "with_names"),
+    *("best_known", "encode", "engine_model", "evaluate_all", "facts", "heuristics"),
+    *("first_incumbent", "improve", "improving_methods", "insertion_costs"),
+    *("job_kinds", "least_cost", "with_bound", "with_names"),
 )
 """What holds of a plain flow shop and need not hold where something is overridden."""
 
@@ -160,8 +160,14 @@ class FlowShopProblem:
     @cached_property
     def tighten(self) -> Callable[..., NDArray[np.int64]] | None:
         """What tightens LB1, see ``dpbb.problem.Tightens``; None: nothing does."""
-        path = row_of(self.bound).tighten
+        path = row_of(self.bound).get("tighten")
         return None if path is None else load(path)(self)
+
+    def engine_model(self, engine: str) -> Any:
+        """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
+        path = row_of(self.bound).get(engine)
+        found = None if path is None else load(path)
+        return found(self) if isfunction(found) else found
 
     def with_bound(self, bound: str) -> FlowShopProblem:
         """Return the same problem with another bound."""
@@ -370,16 +376,3 @@ class FlowShopProblem:
             return FlowShopProblem, made_of, None
         # whatever a subclass is made of: as any object
         return object.__new__, (type(self),), self.__getstate__()
-
-
-def check_methods(problem: FlowShopProblem) -> None:
-    """Raise InstanceError if a method of a problem is overridden in this object alone.
-
-    Its copies would not have it, as on workers, and no model knows of it.
-    """
-    for name in vars(problem):
-        if isinstance(getattr(type(problem), name, None), FunctionType | property):
-            raise InstanceError(
-                f"{name}: expected it overridden in a subclass of "
-                f"{type(problem).__name__}, got one object's own"
-            )

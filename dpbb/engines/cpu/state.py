@@ -1,10 +1,10 @@
 """What the explorers of a session hold: the tree's tables, their stacks, the pool.
 
-An explorer's state is the IVM's in another form (``dpbb.engines.ivm``): the row of a
-level is a bit mask of the siblings that are still open, its vector entry is the job
-taken. Jobs are numbered in root order throughout. Of the problem, and of what a node
-is, only the model knows (``dpbb.kernels.models``); bounds come in pairs of lanes, front
-and back (``dpbb.kernels.pairs``), and so do the bits of masks.
+An explorer's state is the textbook IVM's in another form: the row of a level is a bit
+mask of the siblings that are still open, its vector entry is the job taken. Jobs are
+numbered in root order throughout. Of the problem, and of what a node is, only the model
+knows (``dpbb.kernels.models``); bounds come in pairs of lanes, front and back
+(``dpbb.kernels.pairs``), and so do the bits of masks.
 
 *Job tables.* A table has a multiple of ``TILE_GROUPS`` groups of ``GROUP_JOBS`` slots.
 The first has one per job, and is padded; deeper in the tree, where just so many jobs

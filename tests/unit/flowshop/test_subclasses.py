@@ -15,7 +15,7 @@ import pytest
 import dpbb
 from dpbb import problems
 from dpbb.engines.registry import choose_engine, get_engine
-from dpbb.errors import EngineUnavailable, InstanceError, OptionError
+from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import TreeOptions
 from dpbb.problem import (
@@ -27,7 +27,7 @@ from dpbb.problem import (
     kinds_of,
     proving_bound,
 )
-from dpbb.problems import Family, model_of, models_known
+from dpbb.problems import Family, model_of
 from dpbb.proof.checker import FALSE
 from dpbb.proof.verify import verify
 from tests import oracle
@@ -132,7 +132,6 @@ def test_the_name_of_a_kind_does_not_stand_for_its_class():
     for problem in waiting(0, kind=Renamed), other:
         for engine in "cpu", "cuda":
             assert model_of(problem, engine, "lb1") is None
-            assert models_known(problem, engine) == ()
 
 
 def test_what_holds_of_flow_shops_alone_is_not_inherited():
@@ -199,16 +198,3 @@ def test_a_certificate_needs_a_family_of_its_own(tmp_path, monkeypatch):
     assert verify(path, instance=shop).verdict != FALSE
     for other in FlowShopProblem(shop.instance), waiting(2):
         assert verify(path, instance=other).verdict == FALSE
-
-
-def test_a_method_of_one_object_alone_is_refused():
-    shop = FlowShopProblem(waiting(0).instance)
-    object.__setattr__(shop, "child_bounds", lambda *_args, **_how: None)
-    for use in (
-        lambda: dpbb.solve(shop, **HERE),
-        lambda: dpbb.heuristic(shop, time_limit_s=0.1),
-        lambda: dpbb.estimate(shop, upper_bound=100),
-        lambda: dpbb.evaluate(shop, range(6)),
-    ):
-        with pytest.raises(InstanceError, match="child_bounds"):
-            use()
