@@ -41,26 +41,26 @@ class Tree(NamedTuple):
 
 
 TREES = (
-    Tree("ta021", 2297),
     Tree("ta023", 2312),
-    Tree("ta021"),
     Tree("ta023"),
-    Tree("ta027", 2280),
     Tree("ta052", 3671),
-    Tree("ta053", 3592),
+    Tree("ta053", 3600),
     Tree("ta058", 3639),
     Tree("ta081", 6115),
-    Tree("VFR20_10_1", 1526),
+    Tree("VFR20_10_1", 1532),
     Tree("VFR20_20_1", 2259),
+    Tree("VFR20_20_1", 2270),
     Tree("VFR20_20_6", 2276),
+    Tree("VFR20_20_6", 2291),
     Tree("VFR30_15_6", 2284),
     Tree("VFR40_15_1", 2992),
+    Tree("VFR40_15_1", 2998),
     Tree("VFR40_15_6", 2793),
     Tree("VFR50_15_6", 3322),
+    Tree("VFR50_15_6", 3330),
     Tree("VFR60_20_1", 4080),
-    Tree("ta001", 14034, "total-completion"),
-    Tree("ta011", None, "total-completion"),
     Tree("ta021", 33463, "total-completion"),
+    Tree("ta025", 34557, "total-completion"),
 )
 
 
