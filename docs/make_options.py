@@ -42,8 +42,14 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Literal, SupportsIndex, TypeAlias
 
+    AnyEngine: TypeAlias = {engine}  # noqa: E501
     StyleName: TypeAlias = {style}  # noqa: E501
 '''
+
+ROWS = {**OPTIONS, **TUNING}
+
+ALIASES = {"engine": "AnyEngine", "progress": "StyleName"}
+"""Names of the types of options that functions take, too."""
 
 PARAMETER = "progress"
 """A parameter of its own in ``solve`` and ``resume``: it takes a ``Progress``, too."""
@@ -51,9 +57,10 @@ PARAMETER = "progress"
 
 def derived() -> str:
     """Return the module of the types."""
-    enums = sorted({name for row in OPTIONS.values() for name in enums_in(row)})
-    style = OPTIONS[PARAMETER].kind.given
-    head = HEAD.format(enums="\n".join(f"    {name}," for name in enums), style=style)
+    enums = sorted({name for row in ROWS.values() for name in enums_in(row)})
+    style, engine = (OPTIONS[name].kind.given for name in (PARAMETER, "engine"))
+    lines = "\n".join(f"    {name}," for name in enums)
+    head = HEAD.format(enums=lines, style=style, engine=engine)
     parts = [head]
     solve = [name for name in OPTIONS if name != PARAMETER]
     text = "Keywords of ``dpbb.solve``, ``submit`` and ``resume``: single options."
@@ -66,6 +73,8 @@ def derived() -> str:
     parts.append(
         keywords("EstimateKeywords(TypedDict, total=False)", text, USED_OPTIONS)
     )
+    text = "Keywords of ``Tuning``."
+    parts.append(keywords("TuningKeywords(TypedDict, total=False)", text, TUNING))
     return "\n".join(parts)
 
 
@@ -78,7 +87,7 @@ def keywords(head: str, text: str, names: Iterable[str]) -> str:
     """Return a TypedDict of options."""
     lines = ["", f"class {head}:", f'    """{text}"""', ""]
     for name in names:
-        given = "StyleName" if name == PARAMETER else OPTIONS[name].kind.given
+        given = ALIASES.get(name, ROWS[name].kind.given)
         line = f"    {name}: {given}"
         lines.append(line if len(line) <= 88 else line + "  # noqa: E501")
     return "\n".join([*lines, ""])

@@ -26,11 +26,12 @@ from dpbb.kernels.cores import in_parts, thread_count
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.kernels.pointers import aligned_zeros, pointer_of
 from dpbb.kernels.simd import load, maximum, splat, store, zeros
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import DEVICES, BranchingRule, TreeOptions
 from dpbb.options.kinds import one_of
 
 if TYPE_CHECKING:
     from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.options import DeviceName
 
 __all__ = ["lb1", "lb2", "machine_pairs"]
 
@@ -53,7 +54,7 @@ def lb1(
     d1: Any,
     d2: Any,
     *,
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
 ) -> NDArray[np.int32]:
     """Return one-machine bounds; parameters and results as of ``lb2``.
@@ -72,7 +73,7 @@ def lb2(
     d2: Any,
     *,
     pairs: Sequence[Sequence[int]] | None = None,
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
 ) -> NDArray[np.int32]:
     """Return two-machine bounds: never below LB1 and never above the best completion.
@@ -109,7 +110,7 @@ def lb2(
     shop = read_instance(instance)
     problem = FlowShopProblem(shop)
     chosen = machine_pairs(shop.n_machines, pairs)
-    one_of("auto", "cpu", "gpu").check(device, "device")
+    one_of(*DEVICES).check(device, "device")
     n_threads = thread_count(threads)
     nodes = _nodes(shop, permutations, d1, d2)
     is_large = nodes.rows.size * max(1, len(chosen)) >= LEAST_FOR_GPU

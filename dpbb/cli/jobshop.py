@@ -11,6 +11,7 @@ from dpbb.cli.arguments import add_common, add_rows
 from dpbb.cli.running import print_rows
 from dpbb.errors import OptionError
 from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
+from dpbb.options import DEVICES
 from dpbb.result.written import FORMS, check_form
 from dpbb.text.files import check_readable, check_writable, read_file, whole_file
 from dpbb.text.json_text import json_text
@@ -44,7 +45,7 @@ empty line behind every solution. Jobs count from 0."""
         "sequence)",
         f"--criterion {'|'.join(Criterion)}={Criterion.MAKESPAN}": "what it costs "
         "(default: makespan)",
-        "--device auto|cpu|gpu=auto": "where to evaluate (default: auto)",
+        f"--device {'|'.join(DEVICES)}=auto": "where to evaluate (default: auto)",
         "--threads N": "of the CPU",
         "--output FILE": "write the schedule of the best solution as .csv, .xlsx or "
         f".json, or a Gantt chart of it: {', '.join(FORMS[2:])}",

@@ -25,6 +25,7 @@ from dpbb.cli.arguments import (
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.plotting.drawing import KINDS, Kind
 from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Proof, Result, Status, Termination
@@ -36,7 +37,6 @@ from dpbb.text.files import check_writable, known_suffix, noted, read_file
 from dpbb.text.labels import Names
 
 SUFFIXES = (*PICTURES, ".html")
-KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 ALLOWED = (
     "a result (dpbb solve --json), a schedule (dpbb solve --output x.csv), a log (dpbb "
@@ -150,7 +150,7 @@ class Plotted:
 
     name: str
     content: Any
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
 
 
 def read_plotted(file: str) -> Plotted:
@@ -175,7 +175,7 @@ def read_plotted(file: str) -> Plotted:
     if content.startswith(MAGIC):
         from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 
-        kinds = ("intervals", "convergence", "gantt")
+        kinds: tuple[Kind, ...] = ("intervals", "convergence", "gantt")
         return Plotted("a checkpoint", load_checkpoint(file), kinds)
     try:
         text = content.decode()
@@ -356,7 +356,8 @@ def _clock_of(heads: list[str], rows: list[list[str]]) -> Clock | None:
     after = [(date - min(dates)).total_seconds() for date in dates]
     fit = [unit for unit in UNITS if not any(one % UNITS[unit] for one in after)]
     said = re.search(r"\((\w+)\)", " ".join(heads))
-    return Clock(min(dates), said[1] if said else fit[-1])
+    unit: Any = said[1] if said else fit[-1]  # which Clock checks
+    return Clock(min(dates), unit)
 
 
 def _time(cell: str, clock: Clock | None) -> int:

@@ -15,7 +15,7 @@ from dpbb.cli.arguments import add_common, add_rows
 from dpbb.cli.output import fitted
 from dpbb.cluster.client.connect import which_cluster
 from dpbb.errors import InstanceError, OptionError
-from dpbb.options import kinds
+from dpbb.options import EngineName, kinds
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ no certificate: dpbb verify --print-checker > checker.py"""
         "claimed nodes; their units are explored again (default: 40; 0: only add up)",
         "--most-nodes N": "with --finer: of a part (default: as few as there is room "
         "for)",
-        "--engine auto|cpu|gpu|pool|reference=auto": "what explores them (default: "
+        f"--engine {'|'.join(EngineName)}=auto": "what explores them (default: "
         "cpu, or reference for other problems)",
         "--seed SEED": "repeats a draw; it shows nothing if who made the "
         "certificate could know it (default: a random number, which is printed); "

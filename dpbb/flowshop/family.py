@@ -1,9 +1,11 @@
 """The flow shop as dpbb's registry of problems knows it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fsdecode
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpbb.flowshop.features import lags_of, setups_of
 from dpbb.flowshop.formats import (
@@ -19,6 +21,10 @@ from dpbb.options import LB1
 from dpbb.problem import Problem
 from dpbb.problems import Family
 
+if TYPE_CHECKING:
+    from dpbb.flowshop.shop import ObjectiveName
+    from dpbb.flowshop.times import Orientation
+
 
 def decode(data: Mapping[str, Any]) -> FlowShopProblem:
     """Return an encoded problem; InstanceError if it is none.
@@ -33,9 +39,9 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
 def read_problem(
     source: Any,
     *,
-    objective: str | None = None,
+    objective: ObjectiveName | None = None,
     index: int | None = None,
-    orientation: str | None = None,
+    orientation: Orientation | None = None,
     data_dir: str | PathLike[str] | None = None,
     table: TableForm = AS_IT_IS,
     **features: Any,

@@ -16,7 +16,7 @@ from dpbb.flowshop.table_formats import CELLS, TABLES, read_npy
 from dpbb.flowshop.tables import Sheet, Table, table_of_cells, trimmed
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
-from dpbb.flowshop.times import Orientation, orientation_of
+from dpbb.flowshop.times import Orientation, check_orientation
 from dpbb.flowshop.vrf import Place, content_of, find_vrf
 from dpbb.text.files import file_and_index, noted, read_file, read_stream
 
@@ -29,7 +29,7 @@ def read_instance(
     source: Any,  # names, paths, arrays, lists, data frames
     *,
     index: int | None = None,
-    orientation: str | Orientation | None = None,
+    orientation: Orientation | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     table: TableForm = AS_IT_IS,
 ) -> FlowShopInstance:
@@ -74,7 +74,7 @@ def read_shop(
     source: Any,
     *,
     index: int | None = None,
-    orientation: str | Orientation | None = None,
+    orientation: Orientation | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     table: TableForm = AS_IT_IS,
 ) -> tuple[FlowShopInstance, list[Sheet]]:
@@ -82,7 +82,8 @@ def read_shop(
 
     InstanceError: see ``read_instance``.
     """
-    rows = orientation_of(orientation)
+    rows = orientation
+    check_orientation(rows)
     if isinstance(source, str | os.PathLike):
         text = os.fsdecode(source)
         name = benchmark_name(text) if isinstance(source, str) else None

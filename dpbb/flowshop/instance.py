@@ -19,7 +19,7 @@ from dpbb.flowshop.times import (
     MAX_TOTAL_TIME,
     Orientation,
     as_times,
-    orientation_of,
+    check_orientation,
     whole_number,
 )
 from dpbb.problem import BestKnown
@@ -142,7 +142,7 @@ class FlowShopInstance:
         data: Any,  # arrays, nested lists, data frames
         *,
         name: str = "instance",
-        orientation: str | Orientation | None = None,
+        orientation: Orientation | None = None,
     ) -> FlowShopInstance:
         """Make an instance from a table of processing times.
 
@@ -162,8 +162,9 @@ class FlowShopInstance:
         InstanceError
             Says what was expected, what came and at which row and column.
         """
-        rows = orientation_of(orientation)
-        return cls(name, *table_of(data, rows).arranged(name, rows))
+        check_orientation(orientation)
+        table = table_of(data, orientation)
+        return cls(name, *table.arranged(name, orientation))
 
     @property
     def n_jobs(self) -> int:

@@ -17,7 +17,7 @@ from dpbb.errors import refuse, shown
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.shop import OBJECTIVES, FlowShop
+from dpbb.flowshop.shop import OBJECTIVES, FlowShop, ObjectiveName
 from dpbb.result import Result
 from dpbb.text.labels import NO_NAMES, Names
 
@@ -35,12 +35,12 @@ ALLOWED = {*CHAINS, "same_sequence", "setup_times"}
 READ = {"name", "tasks", "job", "weight", "release_date", "due_date", "allow_idle"}
 """Fields that are read here, or that nothing depends on."""
 
-WEIGHED = {
+WEIGHED: dict[str, tuple[ObjectiveName, ObjectiveName | None]] = {
     "weight_makespan": ("makespan", "makespan"),
     "weight_total_flow_time": ("total-completion", "weighted-completion"),
     "weight_total_tardiness": ("total-tardiness", "weighted-tardiness"),
     "weight_tardy_jobs": ("late-jobs", "weighted-late-jobs"),
-    "weight_max_tardiness": ("max-tardiness", ""),
+    "weight_max_tardiness": ("max-tardiness", None),
 }
 """Objectives by PyJobShop's field: where all jobs weigh 1, and else."""
 
@@ -250,7 +250,7 @@ def _chains(data: Any, name: str) -> Chains:
     return Chains(np.array(rows), np.array(waits), kinds[0], routes[0])
 
 
-def _objective(data: Any, name: str) -> tuple[str, dict[str, Any]]:
+def _objective(data: Any, name: str) -> tuple[ObjectiveName, dict[str, Any]]:
     """Return what is minimized, and the columns of dates and weights for it."""
     weighed = {
         one.name: weight
@@ -263,7 +263,7 @@ def _objective(data: Any, name: str) -> tuple[str, dict[str, Any]]:
     (field,) = weighed
     weights = [job.weight for job in data.jobs]
     objective = WEIGHED[field][set(weights) != {1}]
-    if not objective:
+    if objective is None:
         refuse(name, f"jobs of weight 1 for {field}", shown(weights))
     dates: dict[str, Any] = {}
     if any(job.release_date for job in data.jobs):

@@ -35,7 +35,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,18 @@ class Objective(NamedTuple):
         return ("due",) * self.dated + ("weight",) * self.weighted
 
 
-OBJECTIVES = {
+ObjectiveName = Literal[
+    "makespan",
+    "max-tardiness",
+    "total-completion",
+    "weighted-completion",
+    "total-tardiness",
+    "weighted-tardiness",
+    "late-jobs",
+    "weighted-late-jobs",
+]
+
+OBJECTIVES: dict[ObjectiveName, Objective] = {
     "makespan": Objective("makespan", latest=True),
     "max-tardiness": Objective("maximum tardiness", dated=True, latest=True),
     "total-completion": Objective("total completion time"),
@@ -151,7 +162,7 @@ class FlowShop(Model):
         self,
         source: Any,  # see read_instance
         *,
-        objective: str = "makespan",
+        objective: ObjectiveName = "makespan",
         release: Sequence[int] | None = None,
         due: Sequence[int] | None = None,
         weights: Sequence[int] | None = None,

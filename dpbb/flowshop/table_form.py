@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import NoReturn
+from typing import Literal, NoReturn, get_args
 
 from dpbb.errors import refuse, shown
 from dpbb.flowshop.headings import DATED
 from dpbb.flowshop.text_formats import number_in
-from dpbb.text.clock import EXAMPLE, Clock, is_date, read_date
+from dpbb.text.clock import EXAMPLE, Clock, Unit, is_date, read_date
 
 _CLOCK = re.compile(r"(\d{1,9}):([0-5]\d)(?::([0-5]\d)(\.\d+)?)?")
 _DECIMALS = re.compile(r"\+?(\d{1,18}\.?\d{0,18}|\.\d{1,18})")
@@ -23,8 +23,11 @@ _COMMA = re.compile(r"([+-]?\d+),(\d*)")
 NEAR = Fraction(1, 10**6)
 """What workbooks compute is as near to whole numbers."""
 
-MARKS = ".,"
-BLANKS = ("refuse", "zero")
+Mark = Literal[".", ","]
+"""Of decimals."""
+
+Blank = Literal["refuse", "zero"]
+"""What a blank cell of times is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +74,12 @@ class TableForm:
     skip_columns: Sequence[str] = ()
     skip_rows: Sequence[str] = ()
     sheet: str | None = None
-    decimal: str | None = None
+    decimal: Mark | None = None
     thousands: str | None = None
     scale: int | Mapping[str, int] = 1
-    blank: str = "refuse"
+    blank: Blank = "refuse"
     origin: datetime | str | None = None
-    unit: str | None = None
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         for name, texts in (
@@ -88,7 +91,7 @@ class TableForm:
                 isinstance(texts, str) or not all(isinstance(one, str) for one in texts)
             ):
                 refuse(name, "a list of headings", shown(texts))
-        if self.decimal is not None and (self.decimal not in MARKS or not self.decimal):
+        if self.decimal not in (None, *get_args(Mark)):
             refuse("decimal", "'.' or ','", shown(self.decimal))
         if (mark := self.thousands) is not None:
             if len(mark) != 1 or mark.isalnum() or mark in "+-:":
@@ -101,8 +104,8 @@ class TableForm:
             if not whole or not 1 <= one <= 10**9:
                 expected = "a whole number from 1 to 10**9, or one for each heading"
                 refuse("scale", expected, shown(one))
-        if self.blank not in BLANKS:
-            refuse("blank", " or ".join(BLANKS), shown(self.blank))
+        if self.blank not in get_args(Blank):
+            refuse("blank", " or ".join(get_args(Blank)), shown(self.blank))
         if (self.origin is None) != (self.unit is None):
             given = "unit" if self.origin is None else "origin"
             refuse("origin, unit", "both or none (a date, and what 1 is)", given)

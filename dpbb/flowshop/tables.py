@@ -57,9 +57,9 @@ class Table(NamedTuple):
         self, where: str, orientation: Orientation | None
     ) -> tuple[NDArray[np.int64], Names, Mapping[str, Any]]:
         """Return times with a row for each job, names of jobs and machines, dates."""
-        rows = orientation or Orientation.JOBS_ROWS
+        rows = orientation or "jobs_rows"
         times, names = as_times(self.times, where), self.names
-        if rows is Orientation.MACHINES_ROWS and not self.of_jobs:
+        if rows == "machines_rows" and not self.of_jobs:
             times = times.T
             names = names if self.says_whose else names.turned
         n_jobs, n_machines = times.shape
@@ -292,7 +292,7 @@ def _dates_in(
     found: dict[str, int] = {}
     for at, heading in enumerate(headings):
         name = date_of(heading)
-        if name is not None and orientation is not Orientation.MACHINES_ROWS:
+        if name is not None and orientation != "machines_rows":
             if name in found:
                 got = f"{headings[found[name]]!r} and {heading!r}"
                 refuse(where, f"one column {name}", got)

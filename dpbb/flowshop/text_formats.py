@@ -139,7 +139,7 @@ class _Reader:
         """Return the next instance."""
         n_jobs, n_machines = self._size()
         self._skip_heading("the first row of processing times")
-        if self.orientation is Orientation.JOBS_ROWS:
+        if self.orientation == "jobs_rows":
             return np.array(self._rows(n_jobs, n_machines))
         if self.orientation is None and self._has_pairs(n_jobs, n_machines):
             return self._pairs(n_jobs, n_machines)

@@ -7,8 +7,7 @@ the engines need no checks of their own.
 import math
 import numbers
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +24,15 @@ than the largest 32-bit integer, which stands for "no child".
 """
 
 
-class Orientation(StrEnum):
-    """What the rows of a table of processing times are."""
-
-    JOBS_ROWS = "jobs_rows"
-    MACHINES_ROWS = "machines_rows"
+Orientation = Literal["jobs_rows", "machines_rows"]
+"""What the rows of a table of processing times are."""
 
 
-def orientation_of(value: str | Orientation | None) -> Orientation | None:
-    """Return an orientation by its text; None: not said. InstanceError: another."""
-    if value is None:
-        return None
-    if value not in tuple(Orientation):
-        allowed = " or ".join(repr(str(one)) for one in Orientation)
-        refuse("orientation", allowed, shown(value))
-    return Orientation(value)
+def check_orientation(value: Orientation | None) -> None:
+    """Check what was said, if anything was; InstanceError: something else."""
+    known = get_args(Orientation)
+    if value is not None and value not in known:
+        refuse("orientation", " or ".join(map(repr, known)), shown(value))
 
 
 def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:

@@ -20,9 +20,9 @@ from dpbb.jobshop.solution import (
     solution_shape,
 )
 from dpbb.kernels.cores import thread_count
+from dpbb.options import DEVICES, DeviceName
 from dpbb.options.kinds import member, one_of
 
-DEVICES = ("auto", "cpu", "gpu")
 LEAST_FOR_GPU = 2_000_000
 """Operations of a batch from which ``device="auto"`` takes a GPU, if there is one."""
 
@@ -33,7 +33,7 @@ def evaluate(
     *,
     encoding: str | Encoding = Encoding.SEQUENCE,
     criterion: str | Criterion = Criterion.MAKESPAN,
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
     check: bool = True,
 ) -> Any:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from dpbb.options.table import (
+    Balance,
     BranchingRule,
     EngineName,
+    Estimates,
     ProgressStyle,
+    Selection,
     Strategy,
     Tuning,
     Verbosity,
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Literal, SupportsIndex, TypeAlias
 
+    AnyEngine: TypeAlias = EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]  # noqa: E501
     StyleName: TypeAlias = ProgressStyle | Literal["auto", "live", "plain", "json", "none"]  # noqa: E501
 
 
@@ -30,7 +34,7 @@ class SolveKeywords(TypedDict, total=False):
     no_improvement_s: float | None
     node_limit: int | None
     gap_limit: float | None
-    engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]
+    engine: AnyEngine
     bound: str | None
     branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back", "own"] | None  # noqa: E501
     strategy: Strategy | Literal["auto", "incumbent", "from-below"]
@@ -66,5 +70,23 @@ class EstimateKeywords(TypedDict, total=False):
     branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back", "own"] | None  # noqa: E501
     all_optima: bool
     tuning: Tuning | Mapping[str, Any]
-    engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]
+    engine: AnyEngine
     threads: int | None
+
+
+class TuningKeywords(TypedDict, total=False):
+    """Keywords of ``Tuning``."""
+
+    explorers: int | None
+    block_size: int | None
+    balance: Balance | Literal["explode", "steal"] | None
+    slice_s: float | None
+    units_per_seat: int
+    pool_size: int | None
+    selection: Selection | Literal["hybrid", "best", "depth"] | None
+    heuristic_threads: int | None
+    heuristic_start_s: float | None
+    estimates: Estimates | Literal["auto", "off"]
+    checkpoint_keep: int
+    branching_ub: int | None
+    root_order: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import msgspec
 
@@ -23,13 +23,23 @@ from dpbb.options import kinds
 from dpbb.options.rows import Group, Resumed, fill, read_toml, row, rows_of, to_mapping
 
 if TYPE_CHECKING:
-    from dpbb.options.derived import OptionKeywords
+    from dpbb.options.derived import OptionKeywords, TuningKeywords
 
 LB1 = "lb1"
 """Name of the bound of a problem that does not name it."""
 
 BLOCK_SIZE_RANGE = (32, 512)
 """Threads of a block of the GPU engine."""
+
+
+Processor = Literal["cpu", "gpu"]
+"""What computes."""
+
+DeviceName = Literal["auto", Processor]
+"""What is asked for; ``auto`` takes a GPU where there is one and it pays."""
+
+PROCESSORS: tuple[Processor, ...] = get_args(Processor)
+DEVICES: tuple[DeviceName, ...] = get_args(DeviceName)
 
 
 class BranchingRule(StrEnum):
@@ -251,16 +261,17 @@ class Tuning:
         otherwise="0 to n-1",
     )
 
-    def __init__(self, /, **values: Any) -> None:
+    def __init__(self, /, **values: Unpack[TuningKeywords]) -> None:
         fill(self, TUNING, values)
         if self.block_size is not None and self.block_size % 32:
             raise OptionError(
                 f"block_size: expected a multiple of 32, got {self.block_size}"
             )
 
-    def replace(self, /, **values: Any) -> Tuning:
+    def replace(self, /, **values: Unpack[TuningKeywords]) -> Tuning:
         """Copy with some fields changed."""
-        return Tuning(**{**self.to_mapping(), **values})
+        before: dict[str, Any] = self.to_mapping()
+        return Tuning(**{**before, **values})
 
     def to_mapping(self) -> dict[str, Any]:
         """Names and values that JSON and TOML can hold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpbb.options.kinds import one_of
 from dpbb.plotting import convergence_plot, gantt_chart, interval_plot, speedup_plot
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS: dict[str, Callable[..., Axes]] = {
+Kind = Literal["gantt", "convergence", "intervals", "speedup"]
+
+KINDS: dict[Kind, Callable[..., Axes]] = {
     "gantt": gantt_chart.gantt,
     "convergence": convergence_plot.convergence,
     "intervals": interval_plot.interval_map,
@@ -31,7 +33,7 @@ SIZES = {
 
 def draw(
     data: Any,  # each kind has its own
-    kind: str,
+    kind: Kind,
     ax: Axes | None = None,
     **how: Any,
 ) -> Axes:
@@ -41,7 +43,7 @@ def draw(
 
 
 def figure_of(
-    data: Any, kind: str, *, size: tuple[float, float] | None = None, **how: Any
+    data: Any, kind: Kind, *, size: tuple[float, float] | None = None, **how: Any
 ) -> Figure:
     """Return a figure of a plot; pyplot knows nothing of it.
 

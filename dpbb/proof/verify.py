@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
 from dpbb.proof.finer import Progress, claimed_by, in_parts, least_part
 from dpbb.text.files import alone, check_writable
 from dpbb.text.names import plural
+
+if TYPE_CHECKING:
+    from dpbb.options.derived import AnyEngine
 
 NODES = {
     "cpu": 2_000_000_000,
@@ -133,8 +136,8 @@ def verify(
     source: str | Path | Certificate,
     *,
     draws: int = checker.DRAWS,
-    engine: str = "auto",
-    seed: int | str | None = None,
+    engine: AnyEngine = "auto",
+    seed: int | Literal["digest"] | None = None,
     nodes: int | None = None,
     most_nodes: int | None = None,
     everything: bool = False,
@@ -370,7 +373,7 @@ def _known(content: dict[str, Any]) -> dict[str, Any]:
     return {"kind": checker.KIND, **content["instance"]}
 
 
-def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> str:
+def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> AnyEngine:
     """Return the name of the CPU engine if it takes the problem."""
     tree = TreeOptions.from_json(content["tree"])
     return "reference" if get_engine("cpu").supports(problem, tree) else "cpu"

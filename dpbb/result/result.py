@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from msgspec import Meta
 
@@ -28,7 +28,7 @@ Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Cost = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
 Seconds = Annotated[float, Meta(ge=0)]
 
-PLOTS = ("gantt", "convergence")
+Plot = Literal["gantt", "convergence"]
 """Kinds of plots of a result."""
 
 
@@ -315,10 +315,10 @@ class Result(Totals):
 
     def plot(
         self,
-        kind: str = "gantt",
+        kind: Plot = "gantt",
         ax: Axes | None = None,
         *,
-        backend: str = "matplotlib",
+        backend: Literal["matplotlib", "bokeh"] = "matplotlib",
         **how: Any,
     ) -> Any:
         """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``) or Bokeh.
@@ -347,7 +347,7 @@ class Result(Totals):
         DpbbError
             Matplotlib is not installed; or no schedule to draw.
         """
-        one_of(*PLOTS).check(kind, "kind")
+        one_of(*get_args(Plot)).check(kind, "kind")
         # By its name, as in dpbb/__init__.py: results know nothing of the layers above,
         # and work without Matplotlib.
         plotting = import_module("dpbb.plotting")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.client.connect import leave_worker
 from dpbb.errors import OptionError
-from dpbb.flowshop.heuristics import DEVICES
 from dpbb.heuristics import heuristics_of
-from dpbb.options import OPTIONS, Heuristics, SolveOptions, kinds
+from dpbb.options import OPTIONS, PROCESSORS, Heuristics, SolveOptions, kinds
 from dpbb.problem import StartSearch, proving_bound
 from dpbb.result import Termination
 from dpbb.solving.arguments import checked
@@ -23,6 +22,7 @@ from dpbb.solving.start import searched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from dpbb.options import Processor
     from dpbb.options.derived import StyleName
     from dpbb.progress import Progress
     from dpbb.result import Result
@@ -38,7 +38,7 @@ def heuristic(
     front: Iterable[Any] = (),
     back: Iterable[Any] = (),
     time_limit_s: float | None = None,
-    device: str = "cpu",
+    device: Processor = "cpu",
     threads: int | None = None,
     seed: int = 0,
     iterations: int | None = None,
@@ -109,7 +109,7 @@ def heuristic(
     own = method if callable(method) else None
     named = method if own is None else Heuristics.AUTO
     named = OPTIONS["heuristics"].kind.check(named, "method")
-    kinds.one_of(*DEVICES).check(device, "device")
+    kinds.one_of(*PROCESSORS).check(device, "device")
     iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
     starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
     options = SolveOptions(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from dpbb.errors import refuse
 
-UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+Unit = Literal["s", "min", "h", "d"]
+
+UNITS: dict[Unit, int] = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 """Seconds of each unit."""
 
 EXAMPLE = "2026-05-04T06:00"
@@ -46,11 +48,11 @@ class Clock:
     origin
         The date of time 0, without a time zone.
     unit
-        What 1 is: one of ``UNITS``.
+        What 1 is.
     """
 
     origin: datetime
-    unit: str
+    unit: Unit
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:

@@ -25,9 +25,10 @@ import numpy as np
 
 import dpbb
 from dpbb.bench.common import Machine
-from dpbb.flowshop.heuristics import DEVICES, HEURISTICS
+from dpbb.flowshop.heuristics import HEURISTICS
 from dpbb.heuristics import Search
 from dpbb.modeling import greedy
+from dpbb.options import PROCESSORS
 from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--limits", nargs="+", type=float, default=[60.0], metavar="S")
     add("--seeds", type=int, default=1, help="runs of each, seeds 0 on")
     add("--method", choices=["auto", *HEURISTICS], default="auto")
-    add("--device", choices=DEVICES, default="cpu")
+    add("--device", choices=PROCESSORS, default="cpu")
     add("--threads", type=int, default=2, help="of a run (default: 2)")
     add("--parallel", type=int, default=1, help="runs at once, on cores of their own")
     add("--data", metavar="FOLDER", help="benchmark files, for VRF")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dpbb
 from dpbb.bench.common import Machine
-from dpbb.flowshop.shop import FlowShop
+from dpbb.flowshop.shop import FlowShop, ObjectiveName
 from dpbb.progress import Progress
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Tree(NamedTuple):
 
     instance: str
     cutoff: int | None = None
-    objective: str = "makespan"
+    objective: ObjectiveName = "makespan"
 
 
 TREES = (

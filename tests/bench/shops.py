@@ -37,6 +37,7 @@ def shop(kind: str, n_jobs: int, n_machines: int = 20) -> Problem[Any]:
     """Return the shop of a kind: an objective, and a feature behind a plus sign."""
     rng = np.random.default_rng(1)
     times = generate(SEEDS[n_jobs], n_jobs, n_machines).T
+    objective: Any
     objective, _, feature = kind.partition("+")
     row, about = OBJECTIVES[objective], int(times.sum(axis=0).max())
     given: dict[str, Any] = {}

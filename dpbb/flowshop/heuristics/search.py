@@ -12,6 +12,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import Heuristic, Search, improve
+from dpbb.options import PROCESSORS
 from dpbb.options.kinds import one_of
 from dpbb.problem import Incumbent
 
@@ -44,9 +45,6 @@ HEURISTICS: dict[str, Method] = {
 }
 """All heuristics; the option ``heuristics`` takes these names."""
 
-DEVICES = ("cpu", "gpu")
-"""Kinds of devices that a ``Method`` may have a function for."""
-
 
 def path_of(name: str, device: str, *, strict: bool = False) -> str:
     """Return where a heuristic is; one without a function for a GPU uses the cores.
@@ -54,7 +52,7 @@ def path_of(name: str, device: str, *, strict: bool = False) -> str:
     OptionError: there is no such device, or, of those that are strict, no function for
     it.
     """
-    one_of(*DEVICES).check(device, "device")
+    one_of(*PROCESSORS).check(device, "device")
     row = HEURISTICS[name]
     if device == "gpu" and row.gpu is None and strict:
         raise OptionError(

@@ -29,6 +29,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import Search, improve
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import has_gpu, require_gpu
+from dpbb.options import DEVICES, DeviceName, Processor
 from dpbb.options.kinds import one_of, whole
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
@@ -88,7 +89,7 @@ def tabu_search(
     tenure: int | None = None,
     searches: int = 1,
     seed: int = 0,
-    device: str = "auto",
+    device: DeviceName = "auto",
     threads: int | None = None,
 ) -> TabuResult:
     """Improve a schedule by tabu search over exchanges of two jobs.
@@ -164,7 +165,7 @@ def swap_makespans(
     instance: Any,  # whatever names an instance
     permutation: Any,
     *,
-    device: str = "cpu",
+    device: DeviceName = "cpu",
 ) -> NDArray[np.int32]:
     """Return the makespans after every exchange of two jobs.
 
@@ -194,9 +195,9 @@ def swap_makespans(
     return searches.neighbours().astype(np.int32)
 
 
-def _chosen(device: str) -> str:
+def _chosen(device: DeviceName) -> Processor:
     """Return ``"gpu"`` or ``"cpu"``."""
-    one_of("auto", "cpu", "gpu").check(device, "device")
+    one_of(*DEVICES).check(device, "device")
     if device == "gpu":
         require_gpu()
     return "gpu" if device != "cpu" and has_gpu() else "cpu"
@@ -266,7 +267,7 @@ KICK = 4
 
 
 def tabu(
-    search: Search, start: Incumbent | None = None, device: str = "cpu"
+    search: Search, start: Incumbent | None = None, device: Processor = "cpu"
 ) -> Incumbent:
     """Improve ``start`` (default: NEH's schedule) on cores, a search for each thread.
 

@@ -2,6 +2,7 @@
 
 import runpy
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,16 @@ import pytest
 import dpbb
 from dpbb.cli.plot import read_schedule
 from dpbb.flowshop.family import read_problem
-from dpbb.flowshop.shop import FlowShop
+from dpbb.flowshop.shop import OBJECTIVES, FlowShop, ObjectiveName
 from dpbb.plotting import gantt
 from dpbb.problem import kinds_of
 from dpbb.testing import check_model
+from dpbb.text.clock import UNITS, Unit
+
+
+def test_types_name_all_that_there_is():
+    assert get_args(ObjectiveName) == (*OBJECTIVES,)
+    assert get_args(Unit) == (*UNITS,)
 
 
 def test_dates_and_weights_are_part_of_an_instance_and_of_being_equal():
