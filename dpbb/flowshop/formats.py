@@ -162,13 +162,21 @@ def tables_of_setups(
 
 
 def _fill_diagonal(sheet: Sheet) -> None:
-    """Write 0 where a job would follow itself."""
+    """Write 0 where a job would follow itself.
+
+    InstanceError: numbers name the rows, and another one a column.
+    """
     if sheet.is_empty:
         return
-    (head, *lines), left, _ = trimmed(sheet)
-    whole = dict(sheet.cells)
+    ((line, heads), *lines), left, _ = trimmed(sheet)
+    whole, labels = dict(sheet.cells), [row[0] for _, row in lines]
+    named = labels[:1] and labels[0].isdecimal() and not heads[0].isdecimal()
+    for at, heading in enumerate(heads[1:] if named else [], 1):
+        if heading.isdecimal() and heading not in labels:
+            where = sheet.place(line, left + at)
+            refuse(where, f"a name of a row, such as {labels[0]}", shown(heading))
     for number, row in lines:
-        for at, (heading, cell) in enumerate(zip(head[1], row, strict=False)):
+        for at, (heading, cell) in enumerate(zip(heads, row, strict=False)):
             if heading and heading == row[0] and not cell:
                 whole[number][left + at] = "0"
 

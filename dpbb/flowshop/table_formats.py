@@ -155,6 +155,8 @@ def _text_of(value: Any, where: str, form: TableForm) -> str:
     if isinstance(value, timedelta):  # hours:minutes of more than a day, too
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    if isinstance(value, float) and value.is_integer():  # the number of an order, too
+        value = int(value)
     return "" if value is None else str(value)
 
 

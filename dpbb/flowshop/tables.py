@@ -153,7 +153,8 @@ def table_of_cells(
         return sum(what(row[at]) for _, row in body)
 
     top = f"{path}, line {number}"
-    header = _is_header(first, top)
+    squared = _names_rows(first, lines[1:])
+    header = squared or _is_header(first, top)
     body = lines[header:]
     if not body:
         refuse(path, "rows of processing times", "only a header")
@@ -163,7 +164,7 @@ def table_of_cells(
             refuse(f"{path}, line {n}", expected, f"{len(row)}")
     heads = first if header else [""] * width
     chosen = form.chosen(heads, top)
-    label = _label(heads, header, body, form)
+    label = 0 if squared else _label(heads, header, body, form)
     labels = [row[label] for _, row in body if label is not None]
     for name in form.skip_rows:
         if name not in labels:
@@ -308,6 +309,13 @@ def first_repeated(names: Iterable[Any]) -> Any:
             return name
         seen.add(name)
     return None
+
+
+def _names_rows(head: list[str], body: list[tuple[int, list[str]]]) -> bool:
+    """Whether a line names what the first column does, as of set-ups between jobs."""
+    corner, *names = head
+    labels = [row[0] for _, row in body]
+    return not _is_number(corner) and len(names) > 1 and {*names} <= {*labels}
 
 
 def _is_header(row: list[str], where: str) -> bool:

@@ -177,6 +177,26 @@ def test_tables_are_files(tmp_path):
         dpbb.FlowShop(shop, setups=both)
 
 
+@pytest.mark.parametrize("corner", ["", "from", "order"])
+def test_sheets_of_set_ups_of_numbered_orders(tmp_path, corner):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["order", "cut", "weld"])
+    for row in (4711, 3, 2), ("4712", 4, 1):
+        book.active.append(row)
+    sheet = book.create_sheet("Setups")
+    for row in (corner, "4712", 4711.0), (4711, 7, None), ("4712", None, 2):
+        sheet.append(row)
+    file = tmp_path / "shop.xlsx"
+    book.save(file)
+    same = dpbb.FlowShop([[3, 2], [4, 1]], setups=[[0, 7], [2, 0]])
+    assert dpbb.read_problem(file).digest == same.digest
+    sheet.cell(1, 2, 4713)
+    book.save(file)
+    with pytest.raises(dpbb.InstanceError, match=r"'Setups', B1: .* such as 4711"):
+        dpbb.read_problem(file)
+
+
 SHOPS = Path(__file__).parents[3] / "examples/shops"
 
 
