@@ -30,7 +30,7 @@ def add_rows(
     """Add arguments, each a row ``"--flag VALUE=default": help``.
 
     Without a value it is a switch. The values N, K and U are whole numbers, ``one|two``
-    is a choice, ``VALUE?`` an argument that may be missing.
+    is a choice, ``VALUE?`` an argument that may be missing, ``VALUE+`` one or more.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def add_rows(
         elif "|" in value:
             how["choices"] = value.split("|")
         else:
-            how["metavar"] = value.rstrip("?*")
+            how["metavar"] = value.rstrip("?*+")
         if default:
             how["default"] = kind(default)
-        if value.endswith(("?", "*")):
+        if value.endswith(("?", "*", "+")):
             how["nargs"] = value[-1]
         group.add_argument(name, help=text, **how)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Curve:
 
 
 def convergence(
-    data: Result | Checkpoint | Snapshot | Sequence[Snapshot],
+    data: Result | Checkpoint | Snapshot | Sequence[Snapshot] | Mapping[str, Any],
     ax: Axes | None = None,
     *,
     log_time: bool = True,
@@ -58,7 +59,8 @@ def convergence(
     data
         A result, a checkpoint, a snapshot: their last lower bound is drawn over all of
         the time, but of a result from below as it was proved. Or snapshots of one run,
-        oldest first: the lower bound as it rose.
+        oldest first: the lower bound as it rose. Of several runs by their names the
+        gaps are drawn, in percent.
     ax
         Where to draw; default: a new pyplot figure.
     log_time
@@ -69,6 +71,8 @@ def convergence(
     DpbbError
         Nothing to draw; Matplotlib is not installed.
     """
+    if isinstance(data, Mapping):
+        return _gaps({name: curve_of(one) for name, one in data.items()}, ax, log_time)
     curve = curve_of(data)
     ax = style.axes_for(ax, SIZE)
     end_s = max([curve.end_s, *(at for at, _ in curve.incumbents), LEAST_S])
@@ -86,23 +90,42 @@ def convergence(
         label = "lower bound at the end" if steady else "lower bound"
         ax.step(below, under, color=style.BLUE, label=label, **look)
     if x.size and below.size:
-        every = np.unique([*x, *below])
-        every = every[every >= max(x[0], below[0])]
-        low, high = (
-            values[np.searchsorted(ends, every, side="right") - 1]
-            for ends, values in ((below, under), (x, y))
-        )
+        every, low, high = _together((below, under), (x, y))
         shade: dict[str, Any] = {"color": style.GRID, "alpha": 0.6, "lw": 0}
         ax.fill_between(every, low, high, step="post", label="gap", **shade)
     units = " (time units)" if curve.objective == "makespan" else ""
     style.dress(ax, x=f"time ({unit})", y=curve.objective + units)
     _value_axis(ax, [*y.tolist(), *under.tolist()])
-    if log_time:
-        _log_time(ax, end_s, float(min(x, default=end_s)))
-    else:
-        ax.set_xlim(0, 1.02 * end_s / unit_s)
+    _time_axis(ax, end_s, unit_s, float(min(x, default=end_s)) if log_time else None)
     style.legend_above(ax)
     style.title(ax, curve.name, _title(curve))
+    return ax
+
+
+def _gaps(curves: Mapping[str, Curve], ax: Axes | None, log_time: bool) -> Axes:
+    """Draw the gaps of several runs over time."""
+    ax = style.axes_for(ax, SIZE)
+    end_s = max([LEAST_S, *(curve.end_s for curve in curves.values())])
+    unit_s, unit = (1.0, "s") if log_time else style.time_unit(end_s)
+    least_s = LEAST_S if log_time else 0.0
+    looks = cycle(product(("-", "--", ":"), style.SERIES))
+    first_s = end_s
+    for (name, curve), (dash, color) in zip(curves.items(), looks, strict=False):
+        if not (curve.incumbents and curve.bounds):
+            raise DpbbError(f"convergence: expected a gap of {name}, got none")
+        x, low, high = _together(
+            *(
+                _steps(steps, least_s, curve.end_s, unit_s)
+                for steps in (curve.bounds, curve.incumbents)
+            )
+        )
+        gap = 100 * (high - low) / np.maximum(high, 1)
+        ax.step(x, gap, dash, color=color, label=name, where="post", lw=1.8)
+        first_s = min(first_s, float(x[0]))
+    style.dress(ax, x=f"time ({unit})", y="gap (%)")
+    ax.set_ylim(bottom=0)
+    _time_axis(ax, end_s, unit_s, first_s if log_time else None)
+    style.legend_above(ax)
     return ax
 
 
@@ -182,9 +205,26 @@ def _steps(
     return np.maximum(times, least_s) / unit_s, values
 
 
-def _log_time(ax: Axes, end_s: float, first_s: float) -> None:
+def _together(
+    below: Any, above: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return when either of two ``_steps`` changes, and both values then."""
+    every = np.unique([*below[0], *above[0]])
+    every = every[every >= max(below[0][0], above[0][0])]
+    low, high = (
+        values[np.searchsorted(ends, every, side="right") - 1]
+        for ends, values in (below, above)
+    )
+    return every, low, high
+
+
+def _time_axis(ax: Axes, end_s: float, unit_s: float, first_s: float | None) -> None:
+    """Set its limits; ``first_s``: of a logarithmic one, else None."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
+    if first_s is None:
+        ax.set_xlim(0, 1.02 * end_s / unit_s)
+        return
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
