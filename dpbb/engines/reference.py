@@ -193,8 +193,8 @@ class ReferenceSession(Session):
             return
         self._decomposed += 1
         level = self._bound(state, jobs)
-        level.is_open[:] = True
-        self._prune(len(self._levels) - 1)
+        level.is_open = level.bounds < self._ub
+        self._closed[len(self._levels)] += np.count_nonzero(~level.is_open)
 
     def _go_up(self) -> bool:
         """Go up to the deepest level with open children; False if there is none."""
@@ -202,17 +202,13 @@ class ReferenceSession(Session):
             self._levels.pop()
         return bool(self._levels)
 
-    def _prune(self, depth: int) -> None:
-        """Close the open children of a level whose bound is not below the UB."""
-        level = self._levels[depth]
-        pruned = level.is_open & (level.bounds >= self._ub)
-        self._closed[depth + 1] += np.count_nonzero(pruned)
-        level.is_open &= ~pruned
-
     def _lower(self, ub: int) -> None:
+        """Close the open children whose bound is not below an UB that has fallen."""
         self._ub = ub
-        for depth in range(len(self._levels)):
-            self._prune(depth)
+        for depth, level in enumerate(self._levels, 1):
+            pruned = level.is_open & (level.bounds >= ub)
+            self._closed[depth] += np.count_nonzero(pruned)
+            level.is_open &= ~pruned
 
     def _evaluate(self, last: NDArray[np.intp]) -> None:
         """Take the leaf if it is better, or, for all optima, as good as the best."""
