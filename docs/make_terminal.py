@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-WIDTH = 86
+WIDTH, HEIGHT = 80, 24
 MAX_BYTES = 60_000
 
 
@@ -36,6 +36,7 @@ def main() -> int:
         file=io.StringIO(),
         record=True,
         width=WIDTH,
+        height=HEIGHT,
         force_terminal=True,
         highlight=False,
     )
@@ -47,7 +48,8 @@ def main() -> int:
 
         def update(self, snapshot):  # noqa: ANN001, ANN202
             super().update(snapshot)
-            if not self.picture and snapshot.seconds >= options.seconds:
+            late = snapshot.decomposed and snapshot.seconds >= options.seconds
+            if late and not self.picture:
                 console.print(self.view)
                 self.picture = console.export_svg(
                     title=f"dpbb solve {options.instance}"
