@@ -61,6 +61,7 @@ def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops):
     for record in records:
         assert record.checkpoint is None
         assert record.attempts == 1
+        assert (record.options["scheduler"], record.options["workers"]) == (None, 1)
         if record.proof == "tree_exhausted":
             assert (tmp_path / "campaign" / record.certificate).is_file()
     lines.clear()
