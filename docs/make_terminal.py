@@ -70,6 +70,10 @@ def main() -> int:
             should_stop=lambda: bool(still.picture),
         )
     svg = still.picture
+    if not svg:
+        raise SystemExit(
+            f"--seconds: expected fewer, the tree took less than {options.seconds}"
+        )
     # No font from elsewhere: a reader's browser has one.
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     options.out.write_text(svg, encoding="utf-8")
