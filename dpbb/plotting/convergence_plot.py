@@ -16,6 +16,7 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
 from dpbb.problem import objective_of
+from dpbb.progress.words import time_unit
 from dpbb.result import Improvement, Result
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def convergence(
     curve = curve_of(data)
     ax = style.axes_for(ax, SIZE)
     end_s = max([curve.end_s, *(at for at, _ in curve.incumbents), LEAST_S])
-    unit_s, unit = (1.0, "s") if log_time else style.time_unit(end_s)
+    unit_s, unit = (1.0, "s") if log_time else time_unit(end_s)
     least_s = LEAST_S if log_time else 0.0
     x, y = _steps(curve.incumbents, least_s, end_s, unit_s)
     below, under = _steps(curve.bounds, least_s, end_s, unit_s)

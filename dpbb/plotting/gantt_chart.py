@@ -75,8 +75,13 @@ def gantt(
     bars, text = bars_of(data)
     n_jobs = len(bars.order)
     ax = style.axes_for(ax, gantt_size(data))
+    from matplotlib import colormaps
+    from matplotlib.patches import Patch
+
     colors = np.empty((n_jobs, 4))
-    colors[list(bars.order)] = _colors(n_jobs)
+    # the ends of Viridis are too near to black and to white
+    shades = colormaps["viridis"](np.linspace(0.12, 0.96, n_jobs))
+    colors[list(bars.order)] = shades
     # charts that share a time axis: none may be cut off
     beside = ax.get_shared_x_axes().get_siblings(ax)
     ends = [one.dataLim.x1 for one in beside if one is not ax and one.has_data()]
@@ -98,8 +103,6 @@ def gantt(
     if bars.clock is not None:
         _date_ticks(ax, bars.clock)
     _label_bars(ax, bars, colors)
-    from matplotlib.patches import Patch
-
     handles = _mark(ax, bars) if critical and bars.critical else []
     if bars.leave is not None:
         pale = colors[bars.order[0]] * [1, 1, 1, PALE]
@@ -264,14 +267,6 @@ def _schedule(data: Any) -> tuple[Schedule, str, str]:
         schedule, name = problem.schedule(order), instance_name_of(problem)
         text = f": {objective_of(problem)} {cost}"
     return schedule, name, text
-
-
-def _colors(n_jobs: int) -> Any:
-    """Return a color for each position; shape (n_jobs, 4)."""
-    from matplotlib import colormaps
-
-    # the ends of Viridis are too near to black and to white
-    return colormaps["viridis"](np.linspace(0.12, 0.96, n_jobs))
 
 
 def _machine_axis(ax: Axes, names: Sequence[str]) -> None:

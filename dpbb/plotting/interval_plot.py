@@ -9,6 +9,7 @@ from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.coordination.span_map import STATES, cells_of, spans_of
 from dpbb.plotting import style
+from dpbb.progress.words import time_unit
 from dpbb.text.names import percent
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
@@ -78,7 +79,7 @@ def interval_map(data: Snapshot | Checkpoint, ax: Axes | None = None) -> Axes:
         labels[state] = f"{label} ({units[state]} part{'s' * (units[state] != 1)})"
     key = [Patch(color=COLORS[state], label=label) for state, label in labels.items()]
     style.legend_above(ax, key)
-    unit_s, unit = style.time_unit(seconds)
+    unit_s, unit = time_unit(seconds)
     after = f"{seconds / unit_s:.3g} {unit}"
     style.title(ax, name, f": {percent(explored)} of n! finished after {after}")
     return ax

@@ -49,8 +49,6 @@ KEY = 4.0
 LEAST_NAME = 16
 """Characters of a name that are shown in any case."""
 
-_UNITS = ((2 * 86400.0, 86400.0, "d"), (7200.0, 3600.0, "h"), (600.0, 60.0, "min"))
-
 
 def require_matplotlib() -> None:
     """Raise DpbbError if Matplotlib is not installed."""
@@ -132,11 +130,3 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
     for text in legend.get_texts():
         text.set_parse_math(False)  # series have names of others
     return legend
-
-
-def time_unit(seconds: float) -> tuple[float, str]:
-    """Return the unit that suits a time: its seconds, and its name."""
-    return next(
-        ((unit_s, name) for least, unit_s, name in _UNITS if seconds >= least),
-        (1.0, "s"),
-    )

@@ -38,7 +38,10 @@ class NotebookProgress(SnapshotProgress):
         self._dashboard: str | None = None
         self._shown = self.last
         self._result: Result | None = None
-        self._events = _events_of_the_shell()
+        import IPython
+
+        # what says that a cell has ended; None outside of IPython
+        self._events: Any = getattr(IPython.get_ipython(), "events", None)
         if self._events is not None:
             self._events.register("post_run_cell", self._cell_ended)
 
@@ -94,13 +97,6 @@ class NotebookProgress(SnapshotProgress):
             self._handle = ipython.display(content, raw=True, display_id=True)
         else:
             self._handle.update(content, raw=True)
-
-
-def _events_of_the_shell() -> Any:  # IPython's
-    """Return what says that a cell has ended; None outside of IPython."""
-    import IPython
-
-    return getattr(IPython.get_ipython(), "events", None)
 
 
 def snapshot_html(

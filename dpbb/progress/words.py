@@ -209,19 +209,17 @@ def span_text(low: float, high: float, *, brief: bool = False) -> str:
 
 _YEAR_S = 365.25 * 86400
 _ENDLESS_S = 1000 * _YEAR_S
-_UNITS = (
-    (2 * _YEAR_S, _YEAR_S, "years"),
-    (2 * 86400.0, 86400.0, "days"),
-    (7200.0, 3600.0, "h"),
-    (120.0, 60.0, "min"),
-    (0.0, 1.0, "s"),
-)
-"""From so many seconds on: the seconds of a unit, and its name."""
+_UNITS = ((_YEAR_S, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min"))
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """Return the largest unit of which there are two: its seconds, and its name."""
+    return next((unit for unit in _UNITS if seconds >= 2 * unit[0]), (1.0, "s"))
 
 
 def _number_and_unit(seconds: float) -> tuple[str, str]:
     """Two digits at most, and the unit: what is estimated has no more."""
-    size, unit = next((size, unit) for least, size, unit in _UNITS if seconds >= least)
+    size, unit = time_unit(seconds)
     number = seconds / size
     return f"{number if number < 99.5 else round(number, -1):.0f}", unit
 
