@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from dpbb.progress.words import format_count
+from dpbb.progress.words import format_count, time_unit
 from dpbb.text.json_text import json_text
 from dpbb.text.markup import table
 
@@ -27,8 +27,6 @@ ONLY_LEAST = (
 )
 """Three of the four trees of 200 jobs that were explored further than their estimates
 had more nodes than the upper end."""
-
-_UNITS = ((86400 * 365.25, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +180,7 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """Table for notebooks."""
-        return table(self._rows()).text
+        return str(table(self._rows()))
 
 
 def count(nodes: float) -> str:
@@ -203,7 +201,7 @@ def duration(seconds: float) -> str:
     """Two or three digits of seconds for people, such as 42 s or 3.1 days."""
     if seconds < 1:
         return "less than 1 s"
-    for size, unit in _UNITS:
-        if seconds >= 2 * size:
-            return f"{format_count(seconds / size)} {unit}"
+    size, unit = time_unit(seconds)
+    if unit != "s":
+        return f"{format_count(seconds / size)} {unit}"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

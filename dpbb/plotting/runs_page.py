@@ -12,13 +12,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from markupsafe import escape
+
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.plotting.convergence_plot import Curve, curve_of
-from dpbb.plotting.style import BLUE, GREEN, MUTED, VERMILLION, time_unit
-from dpbb.progress.words import format_count, format_seconds, goes_on, state_word
+from dpbb.plotting.style import BLUE, GREEN, MUTED, VERMILLION
+from dpbb.progress.words import (
+    format_count,
+    format_seconds,
+    goes_on,
+    state_word,
+    time_unit,
+)
 from dpbb.result import Result
-from dpbb.text.markup import escape
 from dpbb.text.names import middle, percent, plural
 
 Points = Sequence[tuple[float, float]]
