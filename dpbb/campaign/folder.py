@@ -14,7 +14,7 @@ from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.problem import Described, Problem
 from dpbb.result import Status, Totals
-from dpbb.text.files import alone, check_writable, read_file, whole_file
+from dpbb.text.files import alone, check_writable, read_file, replacing, writing
 
 LOCK = "campaign.lock"
 PARTS = RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
@@ -292,11 +292,9 @@ class CampaignFolder:
         DpbbError: it cannot be written.
         """
         file = self.file(RECORDS, f"{self.label(record)}.json")
-        beside = self.file(RECORDS, f"{file.stem}.new")
-        with whole_file(beside):
+        with writing(file), replacing(file) as new:
             text = msgspec.json.encode(record)
-            beside.write_bytes(msgspec.json.format(text, indent=1))
-            beside.replace(file)
+            new.write(msgspec.json.format(text, indent=1))
 
     def label(self, record: Record) -> str:
         """Name of an instance's files: benchmark instances' own, others with digest."""

@@ -12,7 +12,7 @@ from dpbb.flowshop.formats import TEXT_SUFFIXES, sources_in
 from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.flowshop.taillard import time_seeds
 from dpbb.options.permutations import check_permutation
-from dpbb.text.files import file_and_index, read_file
+from dpbb.text.files import expecting, file_and_index, read_file
 
 ALLOWED = (
     "names (ta021, VFR30_15_2), files (instances, or names, one a line), or sets: "
@@ -100,7 +100,10 @@ def _named_by(word: str) -> list[str]:
         return [name]
     if benchmark not in BEGINNING:
         return []
-    names = sorted(best_known_names(BEGINNING[benchmark]), key=_by_size)
+    names = sorted(
+        best_known_names(BEGINNING[benchmark]),
+        key=lambda one: (size_of(one), int(re.findall(r"\d+", one)[-1])),
+    )
     return [one for one in names if _is_in(one, part)]
 
 
@@ -113,10 +116,6 @@ def _is_in(name: str, part: str) -> bool:
         known = best_known(name)
         return known is not None and not known.optimal
     return part in ("", "all", f"{n_jobs}x{n_machines}")
-
-
-def _by_size(name: str) -> tuple[int, ...]:
-    return (*size_of(name), int(re.findall(r"\d+", name)[-1]))
 
 
 FROM = {"permutation": 0, "permutation_1based": 1}
@@ -149,10 +148,8 @@ def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
     """
     if Path(path).suffix == ".json":
         return _schedules_of_table(Path(path))
-    try:
+    with expecting(f"--schedules: expected {EXPECTED} in {path}"):
         text = read_file(Path(path)).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"--schedules: expected {EXPECTED}, got {error}") from error
     comma = ";" if ";" in text.partition("\n")[0] else ","
     table = csv.DictReader(text.splitlines(), delimiter=comma)
     column = next((name for name in FROM if name in (table.fieldnames or ())), None)

@@ -28,7 +28,7 @@ from dpbb.problems import decoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Status
-from dpbb.text.files import read_file
+from dpbb.text.files import expecting, read_file
 
 SUFFIX = ".json"
 TYPE = "permutation flowshop"
@@ -230,17 +230,15 @@ def joined(tables: Mapping[Path, Sequence[Row]], file: Path) -> list[Row]:
         replace(
             one,
             lb_data=tuple(
-                replace(f, file=_from(file, path, f.file)) if f.file else f
+                replace(f, file=os.path.relpath(path.parent / f.file, file.parent))
+                if f.file
+                else f
                 for f in one.lb_data
             ),
         )
         for path, rows in tables.items()
         for one in rows
     )
-
-
-def _from(file: Path, table: Path, name: str) -> str:
-    return Path(os.path.relpath(table.parent / name, file.parent)).as_posix()
 
 
 def as_text(rows: Iterable[Row]) -> str:
@@ -251,12 +249,8 @@ def as_text(rows: Iterable[Row]) -> str:
 
 def read_table(path: Path) -> list[Row]:
     """Return the rows of a table; OptionError: it is none."""
-    try:
+    with expecting(f"{path}: expected a table of bounds"):
         return msgspec.json.decode(read_file(path), type=list[Row])
-    except (OSError, ValueError) as error:
-        raise OptionError(
-            f"{path}: expected a table of bounds, got: {error}"
-        ) from error
 
 
 def problem_of(

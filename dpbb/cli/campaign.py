@@ -16,9 +16,8 @@ from dpbb.cli.arguments import (
     add_options,
     add_rows,
     add_table,
-    features_of,
     given_options,
-    table_of,
+    how_read,
 )
 from dpbb.cli.running import logging_to_stderr, stopping, tell_size
 from dpbb.errors import OptionError
@@ -89,16 +88,9 @@ def run_campaign(args: argparse.Namespace) -> int:
     from dpbb.campaign.running import Campaign, problems_of
 
     options = SolveOptions.from_mapping(given_options(args))
-    table = table_of(args)
+    how = how_read(args)
     with logging_to_stderr(options.verbosity), stopping() as asked:
-        problems = problems_of(
-            members(args.sets, table),
-            data_dir=args.data,
-            table=table,
-            orientation=args.orientation,
-            objective=args.objective,
-            **features_of(args),
-        )
+        problems = problems_of(members(args.sets, how["table"]), **how)
         schedules = {} if args.schedules is None else read_schedules(args.schedules)
         overview = Overview()
         campaign = Campaign(

@@ -13,7 +13,13 @@ from dpbb.errors import OptionError
 from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
 from dpbb.options import DEVICES
 from dpbb.result.written import FORMS, check_form
-from dpbb.text.files import check_readable, check_writable, read_file, whole_file
+from dpbb.text.files import (
+    check_readable,
+    check_writable,
+    expecting,
+    read_file,
+    whole_file,
+)
 from dpbb.text.json_text import json_text
 
 
@@ -140,22 +146,14 @@ def read_solutions(source: str, encoding: Encoding) -> Any:
     OptionError: the file cannot be read, or has something else than numbers.
     """
     path = Path(source)
-    try:
+    with expecting(f"SOLUTIONS: expected solutions in {source}"):
         if path.suffix.lower() == ".npy":
             with check_readable(path).open("rb") as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
         text = read_file(path).decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise OptionError(
-            f"SOLUTIONS: expected a file of solutions, got {source!r}: {error}"
-        ) from error
     if path.suffix.lower() == ".json":
-        try:
+        with expecting(f"{source}: expected JSON"):
             return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise OptionError(
-                f"{source}: expected JSON, got an error: {error}"
-            ) from error
     blocks: list[list[list[int]]] = [[]]  # empty lines part machine orders
     for number, line in enumerate(text.splitlines(), 1):
         try:

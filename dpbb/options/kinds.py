@@ -60,6 +60,21 @@ def _refuse(name: str, allowed: str, got: Any) -> NoReturn:
     raise OptionError(f"{name}: expected {allowed}, got {shown(got)}")
 
 
+def _parser(
+    read: Callable[[str], Any], check: Callable[[Any, str], Any], allowed: str
+) -> Callable[[str, str], Any]:
+    """Return what reads a text and checks the value."""
+
+    def parse(text: str, name: str) -> Any:
+        try:
+            value = read(text)
+        except ValueError:
+            _refuse(name, allowed, text)
+        return check(value, name)
+
+    return parse
+
+
 def whole(least: int, most: int = LARGEST) -> Kind:
     """Whole numbers from ``least`` to ``most``."""
     allowed = f"a whole number >= {least}"
@@ -79,15 +94,7 @@ def whole(least: int, most: int = LARGEST) -> Kind:
             _refuse(name, allowed, value)
         return number
 
-    def parse(text: str, name: str) -> int:
-        try:
-            return check(int(text), name)
-        except ValueError as error:
-            if isinstance(error, OptionError):
-                raise
-            _refuse(name, allowed, text)
-
-    return Kind(allowed, check, parse, "N", "int")
+    return Kind(allowed, check, _parser(int, check, allowed), "N", "int")
 
 
 def number(
@@ -123,14 +130,7 @@ def number(
             _refuse(name, allowed, value)
         return result
 
-    def parse(text: str, name: str) -> float:
-        try:
-            result = float(text)
-        except ValueError:
-            _refuse(name, allowed, text)
-        return check(result, name)
-
-    return Kind(allowed, check, parse, "X", "float")
+    return Kind(allowed, check, _parser(float, check, allowed), "X", "float")
 
 
 def seconds(**limits: float) -> Kind:
@@ -138,17 +138,14 @@ def seconds(**limits: float) -> Kind:
     plain = number(**limits)
     allowed = f"{plain.allowed}; on the command line also 30m or 2h"
 
-    def parse(text: str, name: str) -> float:
+    def read(text: str) -> float:
         value, unit = text[:-1], {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
         if unit is None or not re.fullmatch(r"\d+|\d*\.\d+", value, re.ASCII):
             value, unit = text, 1
-        try:
-            length = unit * float(value)
-        except ValueError:
-            _refuse(name, allowed, text)
-        return float(plain.check(length, name))
+        return unit * float(value)
 
-    return Kind(allowed, plain.check, parse, plain.metavar, plain.given)
+    parse = _parser(read, plain.check, allowed)
+    return replace(plain, allowed=allowed, parse=parse)
 
 
 def member(values: type[Member], value: Any, name: str) -> Member:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dpbb.errors import OptionError, shown
-from dpbb.text.files import read_file
+from dpbb.text.files import expecting, read_file
+
+EXPECTED = "job numbers separated by commas or spaces, or a readable file with them"
 
 
 def check_permutation(
@@ -106,22 +108,12 @@ def parse_permutation(
     """
     content = text
     if not text.strip():
-        raise OptionError(
-            f"{name}: expected job numbers separated by commas or spaces, or a "
-            f"readable file with them, got {text!r}"
-        )
+        raise OptionError(f"{name}: expected {EXPECTED}, got {text!r}")
     listed = any(mark in text for mark in ",;") and not Path(text).is_file()
     if not listed and not re.fullmatch(r"[\s\d,;\-]+", text):
         name = f"{name} ({text})"
-        try:
+        with expecting(f"{name}: expected {EXPECTED}"):
             content = read_file(Path(text)).decode("utf-8")
-        except OSError as error:
-            raise OptionError(
-                f"{name}: expected job numbers separated by commas or spaces, or a "
-                f"readable file with them, got {error.strerror or error}"
-            ) from error
-        except ValueError as error:  # not UTF-8, or a null byte in the path
-            raise OptionError(f"{name}: expected a text file, got {error}") from error
     if content.lstrip().startswith(("{", "[")):
         values = _from_json(content, name)
     else:
@@ -146,10 +138,8 @@ def jobs_in(content: str, *, one_based: bool = False) -> list[int | str]:
 
 
 def _from_json(content: str, name: str) -> Any:
-    try:
+    with expecting(f"{name}: expected JSON"):
         document = json.loads(content)
-    except (ValueError, RecursionError) as error:  # of numbers, or of nesting
-        raise OptionError(f"{name}: expected JSON, got: {error}") from error
     if isinstance(document, dict):
         if document.get("permutation") is None:
             got = "null" if "permutation" in document else ", ".join(document)

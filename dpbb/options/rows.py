@@ -10,7 +10,7 @@ from typing import Any
 from dpbb.errors import OptionError
 from dpbb.options.kinds import Kind, optional, unknown_option
 from dpbb.options.permutations import parse_permutation
-from dpbb.text.files import read_file
+from dpbb.text.files import expecting, read_file
 
 
 class Group(StrEnum):
@@ -136,14 +136,8 @@ def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any
     OptionError: no such file, no TOML, or no such table; an unknown name, or a bad
     value.
     """
-    try:
+    with expecting(f"{path}: expected a readable TOML file"):
         document = tomllib.loads(read_file(Path(path)).decode("utf-8"))
-    except OSError as error:
-        raise OptionError(
-            f"{path}: expected a readable TOML file, got {error.strerror or error}"
-        ) from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
-        raise OptionError(f"{path}: expected TOML, got: {error}") from error
     values = document.get("solve")
     if not isinstance(values, dict) or len(document) > 1:
         found = (f"[{k}]" if isinstance(v, dict) else k for k, v in document.items())

@@ -26,6 +26,7 @@ from dpbb.errors import OptionError
 from dpbb.progress.base import Progress
 from dpbb.progress.words import goes_on, state_word
 from dpbb.result import Result
+from dpbb.text.files import expecting
 
 logger = logging.getLogger(__name__)
 
@@ -122,12 +123,8 @@ def _sender(target: str) -> Callable[[bytes, dict[str, Any]], None]:
         if not host:
             raise OptionError(f"on-end: expected a host in the address, got {target!r}")
         return partial(_post, target)
-    try:
+    with expecting("on-end: expected a command or an address"):
         words = shlex.split(target)
-    except ValueError as error:
-        raise OptionError(
-            f"on-end: expected a command or an address, got {target!r}: {error}"
-        ) from error
     if not words:
         raise OptionError("on-end: expected a command or an address, got nothing")
     quoted = shlex.split(target, posix=False)  # what stands in quotes keeps them

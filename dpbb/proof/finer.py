@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from dpbb.errors import OptionError
 from dpbb.proof import checker
 from dpbb.proof.cutting import FEW_ROOTS, Cutter, Part
 from dpbb.proof.exploring import Task
+from dpbb.text.files import replacing
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -128,12 +128,8 @@ class Progress:
         rows = self._tree, parts, done, closed, above
         content = dict(zip(FORM, rows, strict=True))
         text = json.dumps(content, separators=(",", ":"))
-        new = Path(f"{self._path}.new")
-        with new.open("wb") as file:
+        with replacing(self._path) as file:
             file.write(gzip.compress(text.encode(), 1))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._path)
         now = time.monotonic()
         self._write_at = now + max(KEEP_S, (now - began) / KEEP_SHARE)
 

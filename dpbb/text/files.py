@@ -6,12 +6,13 @@ import os
 import platform
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
+from uuid import uuid4
 
 from dpbb.errors import DpbbError, OptionError
 
@@ -148,6 +149,18 @@ def check_writable(path: str | Path, name: str, *others: object) -> None:
         ) from error
 
 
+@contextmanager
+def expecting(what: str) -> Iterator[None]:
+    """Read something in this block; OptionError if it is not what was expected."""
+    try:
+        yield
+    except OptionError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"{what}, got: {reason}") from error
+
+
 def data_lines(package: str, name: str) -> list[str]:
     """Return the lines of a table in a package's folder of data, below its header."""
     text = (resources.files(package) / "data" / name).read_text("ascii")
@@ -165,7 +178,7 @@ def alone(lock: Path, expected: str) -> Iterator[None]:
         cannot be written.
     """
     with ExitStack() as stack:
-        with _named(lock):
+        with writing(lock):
             # without a buffer: what a full disk has no room for is not left in it
             file = stack.enter_context(lock.open("ab+", buffering=0))
             try:
@@ -188,7 +201,7 @@ def whole_file(path: str | Path) -> Iterator[None]:
     DpbbError: it cannot be written.
     """
     made = None
-    with _named(path):
+    with writing(path):
         try:
             made = _make(path)
             yield
@@ -199,7 +212,29 @@ def whole_file(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def _named(path: str | Path) -> Iterator[None]:
+def replacing(
+    path: str | Path, before: Callable[[], None] | None = None
+) -> Iterator[BinaryIO]:
+    """Write a file in this block that takes the place of one, or of none, at its end.
+
+    ``before`` is called when it is on the disk, just before it is there; what it raises
+    leaves what was there, as does the OSError of what cannot be written.
+    """
+    beside = Path(f"{path}.{uuid4().hex[:8]}.new")
+    try:
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if before is not None:
+            before()
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
     """Say which file could not be written in this block: DpbbError, not OSError."""
     try:
         yield

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import wraps
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
@@ -26,6 +25,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from dpbb.cluster.timeouts import timeout
 from dpbb.errors import CheckpointError
+from dpbb.text.files import replacing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -188,20 +188,10 @@ class Folder:
                 before()
             self._fs.pipe_file(path, content)
             return len(content)
-        temporary = Path(f"{path}.{uuid4().hex[:8]}.tmp")
-        try:
-            with temporary.open("wb") as file:
-                for chunk in chunks:
-                    file.write(chunk)
-                size = file.tell()
-                file.flush()
-                os.fsync(file.fileno())
-            if before is not None:
-                before()
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with replacing(path, before) as file:
+            for chunk in chunks:
+                file.write(chunk)
+            size = file.tell()
         self._sync_names()
         return size
 

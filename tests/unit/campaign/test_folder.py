@@ -67,12 +67,12 @@ def test_nothing_is_written_through_a_link(tmp_path):
     theirs = tmp_path / "theirs"
     theirs.write_text("mine")
     folder = CampaignFolder(tmp_path / "folder")
-    files = "records/a.json", "records/a.new", "certificates/a.json.gz", "checkpoints/a"
+    files = "records/a.json", "certificates/a.json.gz", "checkpoints/a"
     for name in files:
         part, _, file = name.partition("/")
         link = folder.file(part, file)
         link.symlink_to(theirs)
-    (folder.path / "records" / f"{folder.label(RECORD)}.new").symlink_to(theirs)
+    (folder.path / "records" / f"{folder.label(RECORD)}.json").symlink_to(theirs)
     folder.save(RECORD)
     for name in files:
         assert not folder.file(*name.split("/")).is_symlink()

@@ -201,11 +201,13 @@ def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch
     one = shops[-1:]
     begun = campaign(tmp_path)
     label = begun.folder.label(begun._estimated(one[0], read_problem(one[0])))
-    checkpoint = tmp_path / "campaign" / "checkpoints" / label
+    checkpoint = begun.folder.path / "checkpoints" / label
+    record = begun.folder.path / "records" / f"{label}.json"
 
     def solve(*_args, **_how):
         checkpoint.mkdir(parents=True)
-        (tmp_path / "campaign" / "records" / f"{label}.new").mkdir()
+        record.unlink()
+        record.mkdir()
         return fake_result(9.0, Status.OPTIMAL)
 
     monkeypatch.setattr(running.api, "solve", solve)

@@ -32,7 +32,7 @@ def test_one_based_jobs_are_shifted():
         ("0 1 1", "expected every job once, got job 1 again at position 2"),
         ("0 -1", "expected jobs 0 to 1 .* got -1"),
         ("", "expected job numbers separated by commas or spaces, or a readable file"),
-        ("no/such/file", "expected .* or a readable file with them, got No such file"),
+        ("no/such/file", "expected .* or a readable file with them, got: No such file"),
     ],
 )
 def test_what_is_no_permutation_is_refused(text, message):
@@ -46,7 +46,7 @@ def test_what_is_no_permutation_is_refused(text, message):
         (b"[0, 1", "expected JSON, got: "),
         (b'{"permutation": null}', "expected a JSON object with a"),
         (b"[" * 100_000, "expected JSON, got: maximum recursion"),
-        (b"\xff\xfe0", "expected a text file, got"),
+        (b"\xff\xfe0", "expected .* or a readable file with them, got"),
         (b"", "expected at least one job, got none"),
     ],
 )

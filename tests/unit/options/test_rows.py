@@ -36,7 +36,7 @@ def test_toml_table_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[solve\n", "expected TOML, got"),
+        ("[solve\n", "expected a readable TOML file, got"),
         ("[other]\nx = 1\n", r"expected one table \[solve\], got \[other\]"),
         ("[solve]\nthreds = 3\n", r"run\.toml, threds: .*did you mean threads"),
         (
@@ -60,5 +60,5 @@ def test_bad_toml_is_refused(tmp_path, content, message):
 
 
 def test_missing_toml_file_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="expected a readable TOML file, got No such"):
+    with pytest.raises(OptionError, match="expected a readable TOML file, got: No such"):
         SolveOptions.from_toml(tmp_path / "none.toml")
