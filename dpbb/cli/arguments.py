@@ -150,14 +150,24 @@ FLAGS = (
 """What a flow shop has besides times and dates."""
 
 
-def features_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return those of ``FLAGS`` that are given, for ``read_problem``."""
+def how_read(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how instances are read, for ``read_problem``; InstanceError: bad values.
+
+    Of ``FLAGS`` those that are given.
+    """
     names = (flag[2:].replace("-", "_") for flag in FLAGS)
     values = {name: getattr(args, name, None) for name in names}
     given = {k: one for k, one in values.items() if one not in (None, False)}
     if given.pop("not_anticipatory", False):
         given["anticipatory"] = False
-    return given
+    return {
+        "index": getattr(args, "index", None),
+        "orientation": args.orientation,
+        "objective": args.objective,
+        "data_dir": args.data,
+        "table": table_of(args),
+        **given,
+    }
 
 
 def add_common(
@@ -169,11 +179,17 @@ def add_common(
 
 def add_instance(parser: argparse.ArgumentParser, *, ends: bool = True) -> None:
     """Add the instance and how to read it; ``ends``: and the jobs at its ends."""
-    names = ("instance", "--index", "--objective", *FLAGS)
-    add_common(parser, *names, "--data", title="instance")
-    add_table(parser)
+    group = parser.add_argument_group("instance")
+    add_common(group, "instance")
+    add_read(group)
     if ends:
         add_common(parser, "--front", "--back", title="given jobs, of a flow shop")
+
+
+def add_read(parser: argparse._ActionsContainer) -> None:
+    """Add how an instance is read; see ``how_read``."""
+    add_common(parser, "--index", "--objective", *FLAGS, "--data")
+    add_table(parser)
 
 
 def add_options(

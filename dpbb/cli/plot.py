@@ -3,7 +3,6 @@
 import argparse
 import csv
 import io
-import os
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,26 +13,24 @@ import numpy as np
 
 from dpbb.campaign.folder import Record
 from dpbb.campaign.table import problem_of, row_of
-from dpbb.cli.arguments import (
-    FLAGS,
-    add_common,
-    add_rows,
-    add_table,
-    features_of,
-    table_of,
-)
+from dpbb.cli.arguments import add_read, add_rows, how_read
 from dpbb.coordination.format import MAGIC
-from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.plotting.drawing import KINDS, Kind
 from dpbb.problem import Scheduled, instance_name_of, with_ends
-from dpbb.progress.base import STARTING
 from dpbb.result import Improvement, Proof, Result, Status, Termination
-from dpbb.result.result import Cost, Count, Seconds
 from dpbb.result.schedule import COLUMNS, MORE, Schedule
 from dpbb.result.written import PICTURES
 from dpbb.text.clock import UNITS, Clock, is_date, read_date
-from dpbb.text.files import check_writable, known_suffix, noted, read_file
+from dpbb.text.files import (
+    check_writable,
+    expecting,
+    known_suffix,
+    noted,
+    read_file,
+    replacing,
+)
 from dpbb.text.labels import Names
 
 SUFFIXES = (*PICTURES, ".html")
@@ -81,8 +78,7 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
     title = "instance, for a saved result without its schedule"
     group = parser.add_argument_group(title)
     add_rows(group, {"--instance INSTANCE": "as of dpbb solve"})
-    add_common(group, "--index", "--objective", *FLAGS, "--data")
-    add_table(group)
+    add_read(group)
 
 
 def run_plot(args: argparse.Namespace) -> int:
@@ -99,17 +95,12 @@ def run_plot(args: argparse.Namespace) -> int:
         raise
     except DpbbError as error:  # whatever it is, the file is not as it has to be
         raise OptionError(f"FILE: {', '.join(args.files)}: {error}") from error
-    output = Path(args.output)
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        try:
-            beside.write_bytes(content)
-            beside.replace(output)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(args.output) as file:
+            file.write(content)
     except OSError as error:
         raise OptionError(
-            f"--output: expected a file that can be written, got {output}: "
+            f"--output: expected a file that can be written, got {args.output}: "
             f"{error.strerror or error}"
         ) from error
     return 0
@@ -253,7 +244,7 @@ def _lines(text: str, file: str) -> dict[int, Any]:
 
 def _recorded(text: str, file: str) -> Result:
     """Return what a record of a campaign says of an attempt."""
-    try:
+    with expecting(f"FILE: {file}: expected a record of a campaign that was tried"):
         known = msgspec.json.decode(text, type=Record)
         result = Result(
             status=Status(known.status),
@@ -270,9 +261,6 @@ def _recorded(text: str, file: str) -> Result:
             objective=known.objective,
             **asdict(known.totals),
         )
-    except ValueError as error:
-        what = "expected a record of a campaign that was tried"
-        raise OptionError(f"FILE: {file}: {what}, got: {error}") from error
     problem = problem_of(row_of(known), Path(file).parent.parent)
     order = result.permutation
     if order is None or not isinstance(problem, Scheduled):
@@ -286,36 +274,14 @@ def _unknown(file: str, got: str) -> OptionError:
     return OptionError(f"FILE: {file}: expected {ALLOWED}; got {got}")
 
 
-class Drawn(msgspec.Struct):
-    """Fields of a snapshot that plots and pages need."""
-
-    run_id: str
-    instance: str
-    state: RunState
-    seconds: Seconds
-    value: Cost | None
-    ub: Cost
-    lower_bound: Cost | None
-    decomposed: Count
-    leaves: Count
-    seats: tuple[SeatSnapshot, ...]
-    trajectory: tuple[Improvement, ...]
-    termination: Termination | None
-    objective: str
-    submitter: str
-
-
 def _snapshot(values: Any, where: str) -> Snapshot:
-    """Return a snapshot of a log, without what nobody draws.
+    """Return a snapshot of a log, without what nobody draws: it may have no end.
 
     OptionError: it is none, or one of a version with other fields; says the line.
     """
-    try:
-        drawn = msgspec.convert(values, Drawn)
-    except msgspec.ValidationError as error:
-        what = "expected a row of dpbb solve --log-json of this version"
-        raise OptionError(f"FILE: {where}: {what}, got: {error}") from error
-    return replace(STARTING, **msgspec.structs.asdict(drawn))
+    row = "a row of dpbb solve --log-json of this version"
+    with expecting(f"FILE: {where}: expected {row}"):
+        return msgspec.convert({**values, "left": None}, Snapshot)
 
 
 def read_schedule(text: str, file: str) -> Schedule:
@@ -421,15 +387,7 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
     hint = "the schedule of a result needs its instance: give it with --instance"
     shop, *ends = GivenEnds.of_name(result.instance or "")
     try:
-        problem = read_problem(
-            args.instance or shop,
-            index=args.index,
-            orientation=args.orientation,
-            objective=args.objective,
-            data_dir=args.data,
-            table=table_of(args),
-            **features_of(args),
-        )
+        problem = read_problem(args.instance or shop, **how_read(args))
         problem = with_ends(problem, *ends)
     except InstanceError as error:
         if args.instance:

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from dpbb.cli import EXIT_INTERRUPTED
-from dpbb.cli.arguments import features_of, table_of
+from dpbb.cli.arguments import how_read
 from dpbb.cli.output import fitted
 from dpbb.errors import OptionError, UnwrittenError
 from dpbb.flowshop.best_known import benchmark_name
@@ -77,15 +77,7 @@ def problem_of(
     options = options or SolveOptions()
     quiet = options.verbosity is Verbosity.QUIET
     with logging_to_stderr(Verbosity.QUIET if quiet else Verbosity.NORMAL):
-        problem = read_problem(
-            args.instance,
-            index=args.index,
-            orientation=args.orientation,
-            objective=args.objective,
-            data_dir=args.data,
-            table=table_of(args),
-            **features_of(args),
-        )
+        problem = read_problem(args.instance, **how_read(args))
     if told:
         tell_size(args.instance, problem, options)
     ends = {}

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from dpbb.result import Improvement, Termination, Totals
+from dpbb.result.result import Cost
 
 WAITING_S = 1.0
 """People are told what they wait for when it takes so long."""
@@ -222,10 +223,10 @@ class Snapshot(Totals):
     run_id: str
     instance: str
     state: RunState
-    value: int | None
+    value: Cost | None
     permutation: tuple[int, ...] | None
-    ub: int
-    lower_bound: int | None
+    ub: Cost
+    lower_bound: Cost | None
     gap: float | None
     nodes_per_second: float
     explored: float

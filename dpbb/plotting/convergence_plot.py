@@ -107,7 +107,7 @@ def _gaps(curves: Mapping[str, Curve], ax: Axes | None, log_time: bool) -> Axes:
     """Draw the gaps of several runs over time."""
     ax = style.axes_for(ax, SIZE)
     end_s = max([LEAST_S, *(curve.end_s for curve in curves.values())])
-    unit_s, unit = (1.0, "s") if log_time else style.time_unit(end_s)
+    unit_s, unit = (1.0, "s") if log_time else time_unit(end_s)
     least_s = LEAST_S if log_time else 0.0
     looks = cycle(product(("-", "--", ":"), style.SERIES))
     first_s = end_s

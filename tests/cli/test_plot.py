@@ -168,13 +168,12 @@ def test_malformed_input_is_bad_input(content, dpbb, tmp_path):
 def test_a_full_disk_leaves_no_picture_and_keeps_the_former_one(
     files, dpbb, monkeypatch
 ):
-    def full(path, content):
-        path.touch()
+    def full(_file):
         raise OSError(28, "No space left on device")
 
     picture = files / "plot.png"
     before = set(files.iterdir())
-    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    monkeypatch.setattr("os.fsync", full)
     ran = dpbb("plot", files / "result.json", "--output", picture)
     assert ran.code == 2
     assert "No space left" in ran.err
