@@ -320,11 +320,6 @@ class Book:
             what = "is silent" if seat.reported else "has not reported: it compiles"
             self.lose(unit, now, f"seat {seat.id} {what}")
 
-    def ask_donors(self, now: float) -> None:
-        """Nudge those seats that are to donate to idle ones."""
-        for lease in self.balance.choose_donors(now):
-            self.nudges[lease.seat.id] = None
-
     # -- units and counts -------------------------------------------------------
 
     def make(

@@ -46,7 +46,6 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
-from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.pace import MAX_REPORTS, Pace, RateMeter
 from dpbb.coordination.saves import SaveRequest, Saves
@@ -230,12 +229,6 @@ class Coordinator:
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
         return (now if self.ended is None else self.ended) - self.opened
-
-    def optima_after(self, value: int | None, position: int) -> Optima | None:
-        """With all optima: the next chunk for a reader; see ``Incumbent``."""
-        if not self.spec.options.all_optima:
-            return None
-        return self.incumbent.optima_after(value, position)
 
     # -- seats and work ---------------------------------------------------------
 
@@ -580,7 +573,8 @@ class Coordinator:
                 raise
             self.end(RunState.FINISHED, Termination.EXHAUSTED, now)
         elif self.running:
-            self.book.ask_donors(now)
+            for lease in book.balance.choose_donors(now):
+                book.nudges[lease.seat.id] = None
         elif not book.leases and self.termination is not None:
             self.end(RunState.FINISHED, self.termination, now)
 

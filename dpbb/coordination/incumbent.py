@@ -196,8 +196,10 @@ class Incumbent:
         """Return the next chunk for a reader, who writes them to a file.
 
         ``value``, ``position``: cost and number of those that are written; None and 0
-        at first.
+        at first. None: there are none, or they are not collected.
         """
+        if not self.all_optima:
+            return None
         if value is not None and value == self.value:
             self._optima.note_read(position)
         optima = self.optima()

@@ -1,7 +1,7 @@
 """The checks of a full report (laws 4 and 5), and what it counts for.
 
 A lease starts with a ``LeaseBasis``: the roots that it explores and the facts that a
-report is checked against. ``check_full_report`` is a pure function of the basis and a
+report is checked against. ``check_report`` is a pure function of the basis and a
 report; it runs in a thread and gives a ``Checked``: the counts that the report stands
 for, and the basis of the next one. The coordinator only adds and replaces.
 
@@ -120,8 +120,8 @@ class Checked:
     remaining_cells: NDArray[np.bool_] | None = None
 
 
-def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
-    """Check a full report; pure and thread-safe.
+def check_report(basis: LeaseBasis, report: Report) -> Checked:
+    """Check a report that has roots; pure and thread-safe.
 
     Raises
     ------
@@ -130,28 +130,33 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
     InvariantError
         The report cannot be true; says what was expected and what came.
     """
-    full = report.full
-    if full is None:
-        raise ValueError(f"expected a full report, got light report {report.seq}")
     try:
-        _check_roots(basis, full)
-        donated = basis.donated + full.donated.depth_counts
-        decomposed = _check_conservation(basis, full, donated)
-        _check_counts(basis, report, full)
-        donated_ancestors = basis.donated_ancestors + full.donated.owned_ancestors
-        exported = full.remaining.owned_ancestors + donated_ancestors
-        counted = Counters(report.decomposed - exported, report.leaves, full.closed)
-        most = decomposed + basis.leased_ancestors - exported
-        if not basis.counted.decomposed <= counted.decomposed <= most:
-            raise InvariantError(
-                f"expected {basis.counted.decomposed} to {most} decomposed nodes less "
-                f"{exported} exported ancestors, got {counted.decomposed}"
-            )
-        evaluate_candidates(basis.problem, full.optima, "an optimum")
+        if report.full is not None:
+            return _checked_full(basis, report, report.full)
+        if report.gift is not None:
+            return _checked_gift(basis, report, report.gift)
     except InvariantError as error:
         raise InvariantError(
             f"report {report.seq} of lease {report.lease}: {error}"
         ) from error
+    raise ValueError(f"expected a report with roots, got light report {report.seq}")
+
+
+def _checked_full(basis: LeaseBasis, report: Report, full: FullReport) -> Checked:
+    _check_roots(basis, full)
+    donated = basis.donated + full.donated.depth_counts
+    decomposed = _check_conservation(basis, full, donated)
+    _check_counts(basis, report, full)
+    donated_ancestors = basis.donated_ancestors + full.donated.owned_ancestors
+    exported = full.remaining.owned_ancestors + donated_ancestors
+    counted = Counters(report.decomposed - exported, report.leaves, full.closed)
+    most = decomposed + basis.leased_ancestors - exported
+    if not basis.counted.decomposed <= counted.decomposed <= most:
+        raise InvariantError(
+            f"expected {basis.counted.decomposed} to {most} decomposed nodes less "
+            f"{exported} exported ancestors, got {counted.decomposed}"
+        )
+    evaluate_candidates(basis.problem, full.optima, "an optimum")
     return Checked(
         basis=basis,
         next=replace(
@@ -169,46 +174,25 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
     )
 
 
-def check_gift(basis: LeaseBasis, report: Report) -> Checked:
-    """Check a report that gives roots away; pure and thread-safe.
+def _checked_gift(basis: LeaseBasis, report: Report, gift: WorkUnit) -> Checked:
+    """Check roots that are given away.
 
     They must lie inside what remained at the last full report, outside of what was
     given away since. That the seat really left them to others shows in its next full
     report, when closed, remaining and donated leaves must be those that were leased.
-
-    Raises
-    ------
-    ValueError
-        The report gives nothing away.
-    InvariantError
-        The report cannot be true; says what was expected and what came.
     """
-    gift = report.gift
-    if gift is None:
-        raise ValueError(f"expected a report with a gift, got report {report.seq}")
-    try:
-        _check_unit("given", gift, basis.roots.n_jobs)
-        gifts = _check_inside(basis, gift)
-    except InvariantError as error:
-        raise InvariantError(
-            f"report {report.seq} of lease {report.lease}: {error}"
-        ) from error
+    _check_unit("given", gift, basis.roots.n_jobs)
     return Checked(
         basis=basis,
         next=replace(
             basis,
-            gifts=gifts,
+            gifts=_check_inside(basis, gift),
             donated=basis.donated + gift.depth_counts,
             donated_ancestors=basis.donated_ancestors + gift.owned_ancestors,
         ),
         seq=report.seq,
         donated_leaves=gift.leaves,
     )
-
-
-def check_report(basis: LeaseBasis, report: Report) -> Checked:
-    """Check a report that has roots, whichever they are."""
-    return (check_full_report if report.gift is None else check_gift)(basis, report)
 
 
 def _check_unit(name: str, unit: WorkUnit, n_jobs: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dpbb.coordination import book
 from dpbb.coordination.coordinator import STOP_GRACE_S, STOP_NEW_S
-from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, UnitId
 from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.wire import decode_report, encode
@@ -176,7 +176,7 @@ def test_report_checked_against_an_older_one_is_an_invariant_error():
     world.report("a", full=True)
     world.tasks["a"].explore(3)
     report = decode_report(world.tasks["a"].message(full=True))
-    checked = check_full_report(basis, report)
+    checked = check_report(basis, report)
     with pytest.raises(InvariantError, match="not checked against"):
         world.coordinator.on_report(report, checked, world.now)
 
@@ -200,9 +200,7 @@ def test_permutation_below_the_lower_bound_fails_the_run():
     report = decode_report(world.tasks["a"].message(full=True))
     report = replace(report, least_lb=BEST + 1)  # every open root, it says
     world.coordinator.on_report(
-        report,
-        check_full_report(world.coordinator.basis(report.lease), report),
-        world.now,
+        report, check_report(world.coordinator.basis(report.lease), report), world.now
     )
     with pytest.raises(InvariantError, match=f"cost {BEST} is below the lower bound"):
         world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)
