@@ -239,7 +239,10 @@ def verify(
         elif draws or everything or finer is not None:
             problem = decoded(_known(content))
             if engine == "auto":
-                engine = _engine_for(problem, content)
+                obstacle = get_engine("cpu").supports(
+                    problem, TreeOptions.from_json(content["tree"])
+                )
+                engine = "cpu" if obstacle is None else "reference"
             told = say or (lambda _text: None)
             tree = Tree(problem, content, engine, elsewhere, told)
             budget = NODES[engine] if nodes is None else nodes
@@ -371,12 +374,6 @@ def _shown(line: str) -> str:
 def _known(content: dict[str, Any]) -> dict[str, Any]:
     """Return what ``decoded`` takes; certificates of flow shops need not name them."""
     return {"kind": checker.KIND, **content["instance"]}
-
-
-def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> AnyEngine:
-    """Return the name of the CPU engine if it takes the problem."""
-    tree = TreeOptions.from_json(content["tree"])
-    return "reference" if get_engine("cpu").supports(problem, tree) else "cpu"
 
 
 def _check_instance(content: dict[str, Any], notes: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
@@ -16,6 +17,7 @@ from dpbb.options.kinds import LARGEST, one_of
 from dpbb.result.schedule import Order, Schedule
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names
+from dpbb.text.names import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -387,67 +389,47 @@ class Result(Totals):
 
     def summary(self) -> str:
         """Return a few aligned lines for people."""
-        facts = self._facts()
+        facts = list(self._facts())
         width = max([12, *(len(name) for name, _ in facts)])
         return "\n".join(f"{name:<{width}} {text}" for name, text in facts)
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _facts(self) -> Iterator[tuple[str, str]]:
         size = f" ({self.n_jobs} x {self.n_machines})" if self.n_machines else ""
-        facts = [
-            ("instance", f"{self.instance}{size}"),
-            ("status", f"{self.status}, as {self._reason()}"),
-        ]
+        yield "instance", f"{self.instance}{size}"
+        yield "status", f"{self.status}, as {self._reason()}"
         if self.makespan is None:
-            facts.append(("lower bound", f"{self.lower_bound:,}"))
+            yield "lower bound", f"{self.lower_bound:,}"
         else:
-            clock = self.names.clock
-            until = (
-                ""
-                if clock is None or self.operations is None
-                else (f" (until {clock.text(self.operations.makespan)})")
-            )
+            clock, until = self.names.clock, ""
+            if clock is not None and self.operations is not None:
+                until = f" (until {clock.text(self.operations.makespan)})"
             timed = not self.objective.startswith(("late", "weighted"))
             unit = f" {clock.unit}" if clock is not None and timed else ""
-            facts.append((self.objective, f"{self.makespan}{unit}{until}"))
+            yield self.objective, f"{self.makespan}{unit}{until}"
             if self.status is not Status.OPTIMAL:
-                facts.append(
-                    ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")
-                )
+                yield "lower bound", f"{self.lower_bound} (gap {self.gap:.2%})"
             order = map(self.names.job, self.permutation or ())
-            between = ", " if self.names.jobs else " "
-            facts.append(("permutation", between.join(order)))
+            yield "permutation", (", " if self.names.jobs else " ").join(order)
         if self.n_optima is not None:
-            facts.append(("optima", self._optima_text(self.n_optima)))
-        facts.append(
-            (
-                "nodes",
-                f"{self.decomposed:,} decomposed, {self.leaves:,} leaves, "
-                f"{self.nodes_per_second:,.0f} a second",
-            )
-        )
+            yield "optima", self._optima_text(self.n_optima)
+        nodes = f"{self.decomposed:,} decomposed, {self.leaves:,} leaves"
+        yield "nodes", f"{nodes}, {self.nodes_per_second:,.0f} a second"
         found = [step for step in self.trajectory if step.value == self.makespan]
         if found:
-            facts.append(("found", f"by {found[0].method} in {found[0].seconds:.2f} s"))
-        facts.append(
-            ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
-        )
+            yield "found", f"by {found[0].method} in {found[0].seconds:.2f} s"
+        yield "time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree"
         if self.bounds:
-            last = self.bounds[-1]
-            trees = "1 tree" if len(self.bounds) == 1 else f"{len(self.bounds)} trees"
-            facts.append(
-                (
-                    "from below",
-                    f"{trees} exhausted; that nothing is below {last.value:,} was "
-                    f"proved after {last.seconds:.1f} s",
-                )
+            last, trees = self.bounds[-1], plural(len(self.bounds), "tree")
+            proved = f"that nothing is below {last.value:,} was proved"
+            yield (
+                "from below",
+                f"{trees} exhausted; {proved} after {last.seconds:.1f} s",
             )
-        seats = "1 seat" if len(self.seats) == 1 else f"{len(self.seats):,} seats"
-        facts.append(("engine", f"{self.engine}, {seats}"))
+        yield "engine", f"{self.engine}, {plural(len(self.seats), 'seat')}"
         if self.gpu_seconds:
-            facts.append(("GPUs", f"{self.gpu_seconds / 3600:.3g} GPU-hours"))
+            yield "GPUs", f"{self.gpu_seconds / 3600:.3g} GPU-hours"
         if self.energy_j is not None:
-            facts.append(("energy", f"{self.energy_j:,.0f} J of the devices"))
-        return facts
+            yield "energy", f"{self.energy_j:,.0f} J of the devices"
 
     def _optima_text(self, found: int) -> str:
         """How many optimal permutations there are, and where they are."""

@@ -142,11 +142,6 @@ class Call:
         given = self.client is not None or self.options.scheduler is not None
         return not given and not self.in_process
 
-    @property
-    def is_always_opened(self) -> bool:
-        """Whether there is a run whatever is known, and whatever time is left."""
-        return self.detached or self.saved is not None
-
 
 def checked(
     instance: Any,

@@ -114,7 +114,8 @@ class Cluster:
         """Start a cluster of the call's own."""
         call, options = self._call, self._call.options
         end = math.inf if limit is None else call.began + limit
-        if end - time.monotonic() < LEAST_START_S and not call.is_always_opened:
+        always = call.detached or call.saved is not None  # whatever time is left
+        if end - time.monotonic() < LEAST_START_S and not always:
             self.unwanted.wait()
             raise ClusterError("expected time for a cluster to start in, got none")
         from dpbb.cluster.local import embedded_cluster

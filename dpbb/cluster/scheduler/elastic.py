@@ -105,10 +105,10 @@ class Elastic:
         deadline = self._clock() + timeout("drain")
         while self._clock() < deadline and (
             not self._hub.busy_workers().isdisjoint(addresses)
-            or any(map(self._holds, addresses))
+            or any(
+                key.startswith(PREFIX)  # a future of ours, under way or done
+                for address in addresses
+                for key in keys_of(self._scheduler, address)
+            )
         ):
             await asyncio.sleep(0.005)
-
-    def _holds(self, address: str) -> bool:
-        """Whether a worker has a future of ours, under way or done."""
-        return any(key.startswith(PREFIX) for key in keys_of(self._scheduler, address))

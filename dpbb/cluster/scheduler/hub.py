@@ -2,7 +2,7 @@
 
 Holds the coordinators of the open runs, shares the seats among them in equal parts,
 and turns what the coordinators decide into futures and hints through a ``Shell``.
-Called from one thread. Every event ends in ``_settle``, which goes on until nothing is
+Called from one thread. Every event ends in ``settle``, which goes on until nothing is
 left to do: runs that changed are advanced, and seats that came free are shared.
 
 What a task raises may pass: the seat rests, and another one takes the unit. A refusal
@@ -136,10 +136,10 @@ class Hub:
             submitter=submitter,
         )
         if keeper is not None:
-            keeper.start(coordinator, lambda: self.advance(run_id))
+            keeper.start(coordinator, lambda: self.settle(run_id))
         logger.info("run %s opened: %s", run_id, spec.instance)
         self._sharing.due = True
-        self._settle(run_id)
+        self.settle(run_id)
 
     def run(self, run_id: RunId) -> OpenRun:
         """Return an open run; StaleLeaseError when there is none of this name."""
@@ -170,17 +170,13 @@ class Hub:
         logger.error("run %s failed: %s", run_id, _last_line(error))
         run.broken |= isinstance(error, InvariantError)
         run.coordinator.fail(str(error), self._clock())
-        self._settle(run_id)
+        self.settle(run_id)
 
     def note(self, run_id: RunId, kind: str, text: str) -> None:
         """Note for people what concerns a run, if it is open."""
         run = self.runs.get(run_id)
         if run is not None:
             run.coordinator.events.add(self._clock(), kind, text)
-
-    def advance(self, run_id: RunId) -> None:
-        """Act on what was asked of a run's coordinator (a stop, an offer)."""
-        self._settle(run_id)
 
     def tick(self, late_s: float = 0.0) -> None:
         """Look at limits and expired leases; let runs take turns.
@@ -204,7 +200,7 @@ class Hub:
             self._look_for_seats(run, now)
         self._heuristics.tick()
         self._sharing.due |= len(self.runs) > 1
-        self._settle(*self.runs)
+        self.settle(*self.runs)
 
     def _look_for_seats(self, run: OpenRun, now: float) -> None:
         """Say what a run without a seat waits for; after a while as an event, once."""
@@ -230,7 +226,7 @@ class Hub:
             self._sharing.let_go_if_idle(self.table.gpus.get(str(message["uuid"])))
         self.table.announce(worker, nthreads, seats, **about)
         self._sharing.join(self.table.workers[worker])
-        self._settle()
+        self.settle()
 
     def remove_worker(self, worker: str) -> None:
         """Forget a worker; what it explored waits again."""
@@ -244,7 +240,7 @@ class Hub:
             run.informed.discard(worker)
             run.heuristics.parts.pop(worker, None)
             self._sharing.give_up(run, seat)
-        self._settle()
+        self.settle()
 
     def retire(self, workers: Iterable[str]) -> None:
         """Have the seats of workers that are about to close give back their units."""
@@ -256,7 +252,7 @@ class Hub:
             for seat in entry.seats:
                 if seat.run is not None:
                     self._sharing.take_away(self.runs[seat.run], seat)
-        self._settle()
+        self.settle()
 
     def stay(self, workers: Iterable[str]) -> None:
         """Use workers again that were retired, but do not close."""
@@ -264,7 +260,7 @@ class Hub:
             logger.warning("worker %s was retired, but stays: it is used again", worker)
             self.table.workers[worker].leaving = False
             self._sharing.due = True
-        self._settle()
+        self.settle()
 
     def busy_workers(self) -> set[str]:
         """Workers that explore."""
@@ -292,7 +288,7 @@ class Hub:
         """Lease a unit to a task; StaleLeaseError if another attempt is current."""
         run = self.run(run_id)
         lease = run.coordinator.lease(unit, attempt, seat, self._clock())
-        self._settle(run_id)
+        self.settle(run_id)
         return lease
 
     def on_report(
@@ -312,7 +308,7 @@ class Hub:
         if lease is not None:  # a next future may come before the task has ended
             run.seat_failures.pop(lease.seat.id, None)
             run.tasks.pop(lease.seat.id, None)
-        self._settle(run_id)
+        self.settle(run_id)
         return order
 
     def ended(
@@ -333,13 +329,13 @@ class Hub:
             self._refused(run, assignment.seat, error)
         elif error is not None:
             self._failed(run, assignment, error)
-        self._settle(run_id)
+        self.settle(run_id)
 
     def _refused(self, run: OpenRun, seat: SeatId, error: Exception) -> None:
         """Do without a seat, or end the run."""
         run.excluded.add(seat)
         self._do_without(run, seat)
-        if not self._sharing.usable(run):
+        if not self.table.usable_by(run.engines, run.excluded):
             self.fail(run.id, f"no seat is left to explore on, {seat} says: {error}")
             return
         text = f"seat {seat} cannot explore this, others go on: {error}"
@@ -355,7 +351,7 @@ class Hub:
         reason = run.note_failure(seat, assignment.unit, self._clock())
         if seat in run.excluded:
             self._do_without(run, seat)
-            if reason is None and not self._sharing.usable(run):
+            if reason is None and not self.table.usable_by(run.engines, run.excluded):
                 reason = "tasks failed on every seat"
         if reason is not None:
             self.fail(run.id, f"{reason}, at last on seat {seat}: {error}")
@@ -368,7 +364,8 @@ class Hub:
 
     # -- inside -----------------------------------------------------------------
 
-    def _settle(self, *changed: RunId) -> None:
+    def settle(self, *changed: RunId) -> None:
+        """Act on what has happened to runs, or was asked of their coordinators."""
         sharing = self._sharing
         sharing.changed.update(dict.fromkeys(changed))
         if self._settling:

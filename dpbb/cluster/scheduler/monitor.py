@@ -36,6 +36,8 @@ MAX_SHARE = 0.01
 KEPT_RUNS = 32
 """Of so many runs that are over the page shows the end."""
 
+QUIET_S = 15.0
+"""Devices that were heard of within this time are all the same, in order of names."""
 
 TOLD_S = 3600.0
 """Metrics have the final state of a run for so long, so that alerts can be raised."""
@@ -121,7 +123,9 @@ class Monitor:
         now = self._clock()
         if now >= self._devices_until:
             self.tick()
-            self._devices = tuple(sorted(self._device_rows(), key=_oldest_first))
+            rows = list(self._device_rows())
+            rows.sort(key=lambda row: (-(row.heard_ago_s or 0.0) // QUIET_S, row.name))
+            self._devices = tuple(rows)
             took = self._clock() - now
             self._devices_until = now + max(FRESH_S, took / MAX_SHARE)
         return self._devices
@@ -175,9 +179,16 @@ class Monitor:
             return
         snapshot = run.snapshot(began)
         if watched is None:
-            watched = self._runs[run_id] = _Watched(
-                view_of(run.coordinator.spec, snapshot)
+            spec = run.coordinator.spec
+            known = best_known_of(spec.problem)
+            view = RunView(
+                snapshot,
+                History(),
+                spec.problem,
+                tuple(parameters_of(spec)),
+                None if known is None else known.upper_bound,
             )
+            watched = self._runs[run_id] = _Watched(view)
         watched.note(snapshot)
         now = self._clock()
         watched.until = now + max(FRESH_S, (now - began) / MAX_SHARE)
@@ -191,26 +202,6 @@ def configured_notifier() -> Notifier:
     except OptionError as error:
         logger.error("%s: %s", NOTICES, error)
         return Notifier(None)
-
-
-def view_of(spec: RunSpec, snapshot: Snapshot) -> RunView:
-    """Return a run as it is first seen."""
-    known = best_known_of(spec.problem)
-    return RunView(
-        snapshot,
-        History(),
-        spec.problem,
-        tuple(parameters_of(spec)),
-        None if known is None else known.upper_bound,
-    )
-
-
-def _oldest_first(row: DeviceRow) -> tuple[float, str]:
-    return -(row.heard_ago_s or 0.0) // QUIET_S, row.name
-
-
-QUIET_S = 15.0
-"""Devices that were heard of within this time are all the same, in order of names."""
 
 
 def parameters_of(spec: RunSpec) -> Iterator[tuple[str, str]]:

@@ -333,7 +333,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         """
         run = self.hub.known(run_id)
         if isinstance(run, OpenRun):
-            chunk = run.coordinator.optima_after(value, position)
+            chunk = run.coordinator.incumbent.optima_after(value, position)
         else:
             held = run.outcome.optima
             chunk = None if held is None else held.after(value, position)
@@ -347,7 +347,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         run = self._if_open(run_id)
         if run is not None:
             run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
-            self.hub.advance(run_id)
+            self.hub.settle(run_id)
 
     async def offer(self, run_id: RunId, permutation: list[int], source: str) -> bool:
         """Offer a permutation to a run; True if it is the new incumbent."""
@@ -359,13 +359,13 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         except InvariantError as error:  # a breach ends the run
             self.hub.fail(run_id, error)
             raise
-        self.hub.advance(run_id)
+        self.hub.settle(run_id)
         return is_new
 
     async def save(self, run_id: RunId) -> Any:
         """Return an open run's state in one piece, as of now."""
         coordinator = self._open_run(run_id).coordinator
-        return wrap(await state_of(coordinator, lambda: self.hub.advance(run_id)))
+        return wrap(await state_of(coordinator, lambda: self.hub.settle(run_id)))
 
     async def save_now(self, run_id: RunId) -> bytes:
         """Write a checkpoint of an open run; return the pickled state of them."""

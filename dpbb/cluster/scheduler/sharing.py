@@ -102,10 +102,6 @@ class SeatSharing:
         run.coordinator.drain_seat(seat.id, self._clock())
         self.changed[run.id] = None
 
-    def usable(self, run: OpenRun) -> list[SeatState]:
-        """Seats that the run can use now."""
-        return self._table.usable_by(run.engines, run.excluded)
-
     def share(self) -> None:
         """Share the seats among the open runs that can use them."""
         self.due = self._table.moved_up = False
@@ -115,7 +111,7 @@ class SeatSharing:
             self._turned = now
         users: dict[SeatId, list[RunId]] = {}
         for run_id, run in self._runs.items():
-            for seat in self.usable(run):
+            for seat in self._table.usable_by(run.engines, run.excluded):
                 users.setdefault(seat.id, []).append(run_id)
         groups: dict[tuple[RunId, ...], list[SeatState]] = {}
         for seat_id, run_ids in users.items():

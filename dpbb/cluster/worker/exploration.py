@@ -169,7 +169,7 @@ class Exploration:
         self._clock = clock
         self._ub = lease.ub
         self._counters = Counters.zero(spec.problem.n_jobs)
-        self._last: Slice | None = None
+        self._last: Slice  # from the first one on
         self._seq = 0
         self._explore_s = 0.0
         self._explorers = explorers
@@ -213,24 +213,24 @@ class Exploration:
                 return False
             if self._explorers is not None:
                 self._session.use_threads(self._explorers())
-            exhausted = self._advance()
+            self._advance()
             try:
-                if exhausted or status is SeatStatus.LEAVING:
+                if self._last.exhausted or status is SeatStatus.LEAVING:
                     self._report_full(last=True)
-                    return exhausted
+                    return self._last.exhausted
                 now = self._clock()
                 most = self._gift_wanted()
                 if most is not None:
                     order = self._donate(most)
                 elif (
-                    self._full_wanted()
+                    self._link.control.full_now
                     or self._full_due(now)
                     or len(self._optima) >= MAX_OPTIMA
                 ):
                     order = self._save()
                 elif (
-                    self._best is not None
-                    or self._wanted()
+                    self._link.control.report_now
+                    or self._best is not None
                     or now >= light_at
                     or self._reached_limit(now)
                 ):
@@ -238,19 +238,14 @@ class Exploration:
                 else:
                     continue
                 if not self._obey(order):
-                    return self._exhausted
+                    return self._last.exhausted
             except SeatClosedError:
                 return False
             light_at = self._clock() + jittered(self._report_s)
 
-    @property
-    def _exhausted(self) -> bool:
-        return self._last is not None and self._last.exhausted
-
     def _full_due(self, now: float) -> bool:
         """Whether a periodic full report is due and not too dear (see the share)."""
-        open_roots = 0 if self._last is None else self._last.open_roots
-        rest = open_roots * self._root_s / FULL_REPORT_SHARE
+        rest = self._last.open_roots * self._root_s / FULL_REPORT_SHARE
         interval = self._full_share * self._full_s
         return now >= self._full_since + max(interval, rest)
 
@@ -265,20 +260,6 @@ class Exploration:
             self._until = math.inf
         return nodes or late
 
-    def _wanted(self) -> bool:
-        """Whether a hint asks for a report at once; cleared by looking."""
-        wanted = self._link.control.report_now
-        if wanted:
-            self._link.control.report_now = False
-        return wanted
-
-    def _full_wanted(self) -> bool:
-        """Whether a hint asks for a full report; cleared by looking."""
-        wanted = self._link.control.full_now
-        if wanted:
-            self._link.control.full_now = self._link.control.report_now = False
-        return wanted
-
     def _gift_wanted(self) -> int | None:
         """How many roots a hint asks this lease for; cleared by looking."""
         gift = self._link.control.gift
@@ -286,16 +267,10 @@ class Exploration:
             return None
         self._link.control.gift = None
         lease, max_roots = gift
-        if lease != self._lease.id:
-            return None
-        self._link.control.report_now = False
-        return max_roots
+        return max_roots if lease == self._lease.id else None
 
-    def _advance(self, most_roots: int | None = None) -> bool:
-        """Explore one slice, perhaps so that few roots are left open.
-
-        Returns whether nothing is left.
-        """
+    def _advance(self, most_roots: int | None = None) -> None:
+        """Explore one slice, perhaps so that few roots are left open."""
         hinted = self._link.control.ub
         if hinted is not None and hinted < self._ub:
             self._ub = hinted
@@ -315,7 +290,6 @@ class Exploration:
         self._counters = self._counters.plus(part.decomposed, part.leaves, part.closed)
         self._last = part
         self._note(part)
-        return part.exhausted
 
     def _note(self, part: Slice) -> None:
         """Keep what the slice found until it has been reported."""
@@ -361,19 +335,17 @@ class Exploration:
 
     def _donate(self, max_roots: int) -> Order:
         self._link.control.gift = None  # one answer to both order and hint
-        open_roots = 0 if self._last is None else self._last.open_roots
         donated = self._session.donate(max_roots)
-        if open_roots > GIFT_ROOTS:
+        if self._last.open_roots > GIFT_ROOTS:
             return self._report(gift=donated)
         return self._report_full(donated)
 
     def _save(self, *, last: bool = False) -> Order:
         """Report in full what is to be kept for long: of few roots, if that is soon."""
         self._link.control.full_now = False  # one answer to both order and hint
-        open_roots = 0 if self._last is None else self._last.open_roots
-        if open_roots > FEW_ROOTS:
-            last |= self._advance(FEW_ROOTS)
-        return self._report_full(last=last)
+        if self._last.open_roots > FEW_ROOTS:
+            self._advance(FEW_ROOTS)
+        return self._report_full(last=last or self._last.exhausted)
 
     def _report_full(
         self, donated: WorkUnit | None = None, *, last: bool = False
@@ -405,15 +377,15 @@ class Exploration:
         gift: WorkUnit | None = None,
         age_s: float = 0.0,
     ) -> Order:
-        last = self._last
+        self._link.control.report_now = False  # it is answered by any report
         self._seq += 1
         report = Report(
             lease=self._lease.id,
             seq=self._seq,
             decomposed=self._counters.decomposed,
             leaves=self._counters.leaves,
-            open_roots=0 if last is None else last.open_roots,
-            least_lb=None if last is None else last.least_lb,
+            open_roots=self._last.open_roots,
+            least_lb=self._last.least_lb,
             best=self._best,
             explore_s=self._explore_s,
             energy_j=None if full is None else self._used_energy(),

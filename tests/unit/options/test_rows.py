@@ -60,5 +60,7 @@ def test_bad_toml_is_refused(tmp_path, content, message):
 
 
 def test_missing_toml_file_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="expected a readable TOML file, got: No such"):
+    with pytest.raises(
+        OptionError, match="expected a readable TOML file, got: No such"
+    ):
         SolveOptions.from_toml(tmp_path / "none.toml")

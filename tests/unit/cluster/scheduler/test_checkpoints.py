@@ -38,7 +38,7 @@ def test_a_save_that_comes_late_leaves_the_folder_of_a_run_that_is_over_alone(
         hub.open(spec, b"", keeper=keeper)
         run = hub.runs[spec.run_id]
         run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
-        hub.advance(spec.run_id)
+        hub.settle(spec.run_id)
         while not keeper._lock.locked():
             await asyncio.sleep(0)
         status = await keeper.save_now()

@@ -139,7 +139,9 @@ def test_seat_that_fails_again_and_again_is_left_out():
         run.note_failure("bad/cpu0", unit, world.clock.now)
     assert run.excluded == {"bad/cpu0"}
     world.hub.tick()
-    assert "bad/cpu0" not in {s.id for s in world.hub._sharing.usable(run)}
+    assert "bad/cpu0" not in {
+        s.id for s in world.hub.table.usable_by(run.engines, run.excluded)
+    }
     world.shell.futures = {
         key: a for key, a in world.shell.futures.items() if a.seat == "good/cpu0"
     }
@@ -168,7 +170,7 @@ def test_better_ub_is_broadcast_but_not_too_often():
     assert not [hint for hint in world.shell.hints if hint[2] is not None]
     world.clock.now += 1
     run.coordinator.offer(range(7), "test", world.clock.now)
-    world.hub.advance(spec.run_id)
+    world.hub.settle(spec.run_id)
     (first,) = [hint for hint in world.shell.hints if hint[2] is not None]
     assert first == ("a", None, run.coordinator.ub)
     better = min(
@@ -176,7 +178,7 @@ def test_better_ub_is_broadcast_but_not_too_often():
         key=lambda jobs: spec.problem.evaluate(jobs),
     )
     assert run.coordinator.offer(better, "test", world.clock.now)
-    world.hub.advance(spec.run_id)
+    world.hub.settle(spec.run_id)
     assert len([hint for hint in world.shell.hints if hint[2] is not None]) == 1
     world.clock.now += hub_module.BROADCAST_S
     world.hub.tick()
