@@ -29,6 +29,7 @@ from dpbb.options.kinds import member
 from dpbb.result.schedule import Bars
 from dpbb.result.written import write_csv, write_form
 from dpbb.text.json_text import json_text
+from dpbb.text.labels import Names
 
 COLUMNS = ("job", "operation", "machine", "start", "end")
 
@@ -105,7 +106,8 @@ class JobShopSchedule:
         """Return the operations as ``dpbb.plotting.gantt`` draws them."""
         instance = self.instance
         return Bars(
-            *(instance.name, tuple(range(instance.n_jobs)), instance.machine_names),
+            *(instance.name, tuple(range(instance.n_jobs))),
+            Names(machines=instance.machine_names),
             *(instance.jobs, instance.machines, self.start, self.end),
             self.critical_path(),
         )

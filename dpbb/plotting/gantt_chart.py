@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,9 +100,9 @@ def gantt(
                 linewidths=0.4 if len(bars.job) <= MANY else 0.0,
             )
     style.dress(ax, x=UNITS_AXIS, y="machine", grid="x")
-    _machine_axis(ax, bars.machine_names)
-    if bars.clock is not None:
-        _date_ticks(ax, bars.clock)
+    _machine_axis(ax, bars.names.machines)
+    if bars.names.clock is not None:
+        _date_ticks(ax, bars.names.clock)
     _label_bars(ax, bars, colors)
     handles = _mark(ax, bars) if critical and bars.critical else []
     if bars.leave is not None:
@@ -118,7 +119,7 @@ def gantt(
     handles.append(ax.axvline(bars.makespan, color=style.BLACK, **end))
     ends_of_order = [("first", bars.order[0]), ("last", bars.order[-1])]
     handles += [
-        Patch(color=colors[job], label=f"{which} job ({bars.job_name(job)})")
+        Patch(color=colors[job], label=f"{which} job ({bars.names.job(job)})")
         for which, job in ends_of_order[:n_jobs]
     ]
     style.legend_above(ax, handles)
@@ -144,7 +145,7 @@ def _date_ticks(ax: Axes, clock: Clock) -> None:
 def rows_of(bars: Bars) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return upper edge and height of each bar; what overlaps shares a machine's."""
     low, high = bars.machine - BAR / 2, np.full(len(bars.machine), BAR)
-    for machine in range(len(bars.machine_names)):
+    for machine in range(len(bars.names.machines)):
         here = np.flatnonzero(bars.machine == machine)
         here = here[np.argsort(bars.start[here], kind="stable")]
         ends: list[int] = []
@@ -200,7 +201,7 @@ def _dates(ax: Axes, bars: Bars, colors: Any) -> list[Any]:
 
 def gantt_size(data: Any) -> tuple[float, float]:
     """Width and height in inches that suit a schedule."""
-    n_machines = len(bars_of(data)[0].machine_names)
+    n_machines = len(bars_of(data)[0].names.machines)
     return 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines))
 
 
@@ -212,13 +213,14 @@ def bars_of(data: Any) -> tuple[Bars, str]:
     else:
         schedule, name, text = _schedule(data)
         bars = _of_schedule(schedule, name)
-    text += f"; {len(bars.order)} jobs, {len(bars.machine_names)} machines"
+    text += f"; {len(bars.order)} jobs, {len(bars.names.machines)} machines"
     return bars, text
 
 
 def _of_schedule(schedule: Schedule, name: str) -> Bars:
     """Return the operations of a schedule by their positions."""
     order, (n_jobs, n_machines) = list(schedule.permutation), schedule.start.shape
+    names = schedule.names
     place = {job: position * n_machines for position, job in enumerate(order)}
     try:
         path = tuple(place[job] + machine for job, machine in critical_path(schedule))
@@ -227,18 +229,16 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
     return Bars(
         name,
         schedule.permutation,
-        tuple(map(schedule.names.machine, range(n_machines))),
+        replace(names, machines=tuple(map(names.machine, range(n_machines)))),
         np.repeat(np.array(order, np.int64), n_machines),
         np.tile(np.arange(n_machines), n_jobs),
         schedule.start[order].reshape(-1),
         schedule.end[order].reshape(-1),
         path,
-        schedule.names.jobs,
         None if schedule.leave is None else schedule.leave[order].reshape(-1),
         None if schedule.setup is None else schedule.setup[order].reshape(-1),
         schedule.release,
         schedule.due,
-        schedule.names.clock,
     )
 
 
@@ -288,11 +288,11 @@ def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:
     """Write the job into the bars that have room for it: most, or a few in small."""
     in_points = 72.0 / ax.figure.dpi
     low, high = rows_of(bars)
-    tall = high * ax.get_window_extent().height * in_points / len(bars.machine_names)
+    tall = high * ax.get_window_extent().height * in_points / len(bars.names.machines)
     begin, end = ax.get_xlim()
     wide = ax.get_window_extent().width * in_points / (end - begin)
     lengths = (bars.end - bars.start) * wide
-    names = [bars.job_name(job) for job in range(len(bars.order))]
+    names = [bars.names.job(job) for job in range(len(bars.order))]
     digits = np.array([len(name) for name in names])[bars.job]
     for size in LABEL_SIZES:
         fits = (lengths >= size * (_DIGIT * digits + 0.3)) & (tall >= size * 1.1)
@@ -352,8 +352,8 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     from bokeh.plotting import ColumnDataSource, figure
 
     bars, text = bars_of(data)
-    n_jobs, n_machines = len(bars.order), len(bars.machine_names)
-    clock = bars.clock
+    n_jobs, n_machines = len(bars.order), len(bars.names.machines)
+    clock = bars.names.clock
 
     def at(time: Any) -> Any:
         return time if clock is None else clock.milliseconds(time)
@@ -372,8 +372,8 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
             "right": at(bars.end),
             "row": low + high / 2,
             "high": high,
-            "job": [bars.job_name(job) for job in bars.job.tolist()],
-            "on": [bars.machine_names[machine] for machine in bars.machine.tolist()],
+            "job": [bars.names.job(job) for job in bars.job.tolist()],
+            "on": [bars.names.machine(machine) for machine in bars.machine.tolist()],
             "leave": at(bars.end if bars.leave is None else bars.leave),
             "ready": at(bars.start - (0 if bars.setup is None else bars.setup)),
             **{k: at(one[bars.job]) for k, one in dates.items() if one is not None},
@@ -443,7 +443,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     forms = {f"@{name}": "datetime" for name in dated if form}
     chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips, formatters=forms))
     chart.yaxis.ticker = list(range(n_machines))
-    chart.yaxis.major_label_overrides = dict(enumerate(bars.machine_names))
+    chart.yaxis.major_label_overrides = dict(enumerate(bars.names.machines))
     chart.ygrid.grid_line_color = None
     return chart
 

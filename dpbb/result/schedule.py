@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpbb.errors import DpbbError
 from dpbb.problem import Problem, Scheduled
 from dpbb.result.written import write_csv, write_form
-from dpbb.text.clock import Clock
 from dpbb.text.labels import NO_NAMES, Names, names_of
 
 COLUMNS = ("position", "job", "machine", "start", "end")
@@ -219,36 +218,31 @@ class Bars:
         Of the instance.
     order
         Jobs in the order of their colors.
-    machine_names
-        From the top.
+    names
+        Of jobs, if they have some, and of machines, all of them, from the top; what
+        times mean as dates, if they do.
     job, machine, start, end : ndarray of int64, shape (n_operations,)
         Times in the instance's unit.
     critical
         Places in these arrays of a chain of operations without slack; () for none.
-    job_names
-        By number; () where jobs have none.
     leave, setup : ndarray of int64, shape (n_operations,), or None
         When the jobs leave the machines, if they block them; set-ups before ``start``.
     release, due : ndarray of int64, shape (n_jobs,), or None
         Dates by the numbers of jobs.
-    clock
-        What times mean as dates, if they do.
     """
 
     name: str
     order: tuple[int, ...]
-    machine_names: tuple[str, ...]
+    names: Names
     job: NDArray[np.int64]
     machine: NDArray[np.int64]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     critical: tuple[int, ...] = ()
-    job_names: tuple[str, ...] = ()
     leave: NDArray[np.int64] | None = None
     setup: NDArray[np.int64] | None = None
     release: NDArray[np.int64] | None = None
     due: NDArray[np.int64] | None = None
-    clock: Clock | None = None
 
     @property
     def makespan(self) -> int:
@@ -263,11 +257,8 @@ class Bars:
 
     def text(self, time: int) -> str:
         """Return a time, or its date."""
-        return str(time) if self.clock is None else self.clock.text(time)
-
-    def job_name(self, job: int) -> str:
-        """Return what a job is called."""
-        return self.job_names[job] if self.job_names else str(job)
+        clock = self.names.clock
+        return str(time) if clock is None else clock.text(time)
 
 
 @runtime_checkable
