@@ -1,7 +1,6 @@
 """Running a campaign: estimates first, cheap instances first, several at a time."""
 
 import logging
-import os
 import platform
 import shutil
 import time
@@ -31,7 +30,7 @@ from dpbb.errors import CheckpointError, DpbbError, OptionError
 from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
-from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy
+from dpbb.options import OPTIONS, SolveOptions, Strategy
 from dpbb.problem import (
     Problem,
     best_known_of,
@@ -289,6 +288,8 @@ class Campaign:
         One for each would take more than a second each time. On GPUs each has its own,
         as start heuristics have the GPU until the tree begins.
         """
+        from dpbb.cluster.worker.gpus import is_explored_by_cores
+
         options = self.options
         own = options.scheduler is None and options.workers != 0
         if own and is_explored_by_cores(options.engine):
@@ -498,15 +499,6 @@ class Campaign:
             error="",
         )
         return found if found.proved else found.with_best_of(record)
-
-
-def is_explored_by_cores(engine: EngineName) -> bool:
-    """Whether no GPU takes part on this machine, whatever the instance."""
-    from dpbb.cluster.worker.gpus import visible_gpus
-
-    if engine is EngineName.AUTO:
-        return not visible_gpus(os.environ)
-    return engine in (EngineName.CPU, EngineName.REFERENCE)
 
 
 def problems_of(sources: Sequence[str], **how: Any) -> dict[str, Problem[Any]]:

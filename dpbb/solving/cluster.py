@@ -102,10 +102,12 @@ class Cluster:
     @contextmanager
     def _client(self) -> Iterator[Any]:
         """Give a client of the scheduler that the call names, or of its own cluster."""
-        options = self._call.options
+        call, options = self._call, self._call.options
         address, limit = options.scheduler, options.time_limit_s
         if address is not None or (limit is not None and limit <= SHORT_S):
             self.answered.wait(HEAD_START_S)
+        if call.detached or call.saved is not None:  # whatever time is left
+            limit = None
         with self._own(limit) if address is None else _connected(address, limit) as one:
             yield one
 
@@ -114,8 +116,7 @@ class Cluster:
         """Start a cluster of the call's own."""
         call, options = self._call, self._call.options
         end = math.inf if limit is None else call.began + limit
-        always = call.detached or call.saved is not None  # whatever time is left
-        if end - time.monotonic() < LEAST_START_S and not always:
+        if end - time.monotonic() < LEAST_START_S:
             self.unwanted.wait()
             raise ClusterError("expected time for a cluster to start in, got none")
         from dpbb.cluster.local import embedded_cluster

@@ -293,12 +293,15 @@ def _least_seconds(
     should_stop: Callable[[], bool],
 ) -> tuple[float, str]:
     """Return the least seconds that a tree is estimated to take, and on what."""
-    from dpbb.cluster.worker.gpus import visible_gpus
+    from dpbb.cluster.local.embedded import HOST
+    from dpbb.cluster.worker.gpus import is_explored_by_cores, visible_gpus
     from dpbb.estimation.estimating import estimate
     from dpbb.estimation.rates import h100_rate
 
     options = plan.options
     on_cores = engine in (EngineName.CPU, EngineName.REFERENCE)
+    if engine is None and HOST in (options.scheduler or ""):  # such as a campaign's
+        on_cores = is_explored_by_cores(options.engine)
     found = estimate(
         plan.problem,
         upper_bound=ub,

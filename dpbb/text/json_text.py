@@ -12,6 +12,7 @@ def json_text(values: Any, *, indent: int | None = None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float):  # one of NumPy's
-        return float(value)
+    for kind in (str, int, float):  # of a class of its own, such as NumPy's
+        if isinstance(value, kind):
+            return kind(value)
     raise TypeError(f"{type(value).__name__} has no form in JSON")

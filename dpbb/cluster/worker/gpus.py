@@ -98,6 +98,13 @@ def gpus_for(
     return visible_gpus(os.environ)
 
 
+def is_explored_by_cores(engine: str) -> bool:
+    """Whether no GPU takes part on this machine, whatever the instance."""
+    if engine == AUTO:
+        return not visible_gpus(os.environ)
+    return engine not in GPU_ENGINES
+
+
 def visible_gpus(environ: Mapping[str, str]) -> list[str]:
     """Return for each visible GPU what ``CUDA_VISIBLE_DEVICES`` shows it alone.
 

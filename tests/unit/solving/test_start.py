@@ -119,6 +119,15 @@ def test_without_an_estimate(options, detached, chosen, why):
     assert bool(why) == bool(said)
 
 
+@pytest.mark.parametrize(("host", "is_known"), [("127.0.0.1", True), ("far", False)])
+def test_cores_of_this_machine_are_taken_for_no_gpu(host, is_known):
+    """A campaign's cluster is of this machine; of others nothing is known."""
+    where = {"scheduler": f"tcp://{host}:1", "engine": "cpu"}
+    plan = plan_of(strategy="auto", initial=ORDER, **where)
+    _, said = chosen_strategy(plan, engine=None, detached=False)
+    assert ("H100" not in said) is is_known
+
+
 def test_an_estimate_that_does_not_come_in_time_is_not_waited_for(monkeypatch):
     """Nothing interrupts a compiler: the limit holds all the same."""
     late = Event()

@@ -27,7 +27,7 @@ def test_numbers_that_are_not_finite_are_null():
 
 
 def test_everything_else_is_as_it_was():
-    plain = [1, np.float64(2.5), "NaN", None, True]
+    plain = [1, np.float64(2.5), np.str_("NaN"), None, True]
     values = {"a": plain, "s": ProgressStyle.JSON, "p": Pair("x", 1)}
     assert json.loads(json_text(values)) == {
         "a": plain,
