@@ -15,7 +15,7 @@ from dpbb.flowshop.formats import (
     tables_of_setups,
 )
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.problem import FlowShopProblem, check_methods
 from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.options import LB1
 from dpbb.problem import Problem
@@ -64,8 +64,10 @@ def read_problem(
     Raises
     ------
     InstanceError
-        As ``read_instance`` and ``FlowShop``.
+        As ``read_instance`` and ``FlowShop``; or a problem of its own class is none.
     """
+    if isinstance(source, FlowShopProblem):
+        check_methods(source)
     if isinstance(source, Problem):
         return source
     instance, sheets = read_shop(

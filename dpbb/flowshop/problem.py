@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from inspect import isfunction
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -376,3 +377,16 @@ class FlowShopProblem:
             return FlowShopProblem, made_of, None
         # whatever a subclass is made of: as any object
         return object.__new__, (type(self),), self.__getstate__()
+
+
+def check_methods(problem: FlowShopProblem) -> None:
+    """Raise InstanceError if a method of a problem is overridden in this object alone.
+
+    Its copies would not have it, as on workers, and no model knows of it.
+    """
+    for name in vars(problem):
+        if isinstance(getattr(type(problem), name, None), FunctionType | property):
+            raise InstanceError(
+                f"{name}: expected it overridden in a subclass of "
+                f"{type(problem).__name__}, got one object's own"
+            )

@@ -26,7 +26,6 @@ from dpbb.errors import OptionError
 from dpbb.progress.base import Progress
 from dpbb.progress.words import goes_on, state_word
 from dpbb.result import Result
-from dpbb.text.files import expecting
 
 logger = logging.getLogger(__name__)
 
@@ -123,8 +122,12 @@ def _sender(target: str) -> Callable[[bytes, dict[str, Any]], None]:
         if not host:
             raise OptionError(f"on-end: expected a host in the address, got {target!r}")
         return partial(_post, target)
-    with expecting("on-end: expected a command or an address"):
+    try:
         words = shlex.split(target)
+    except ValueError as error:
+        raise OptionError(
+            f"on-end: expected a command or an address, got {target!r}: {error}"
+        ) from error
     if not words:
         raise OptionError("on-end: expected a command or an address, got nothing")
     quoted = shlex.split(target, posix=False)  # what stands in quotes keeps them

@@ -15,7 +15,7 @@ import pytest
 import dpbb
 from dpbb import problems
 from dpbb.engines.registry import choose_engine, get_engine
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import TreeOptions
 from dpbb.problem import (
@@ -198,3 +198,16 @@ def test_a_certificate_needs_a_family_of_its_own(tmp_path, monkeypatch):
     assert verify(path, instance=shop).verdict != FALSE
     for other in FlowShopProblem(shop.instance), waiting(2):
         assert verify(path, instance=other).verdict == FALSE
+
+
+def test_a_method_of_one_object_alone_is_refused():
+    shop = FlowShopProblem(waiting(0).instance)
+    object.__setattr__(shop, "child_bounds", lambda *_args, **_how: None)
+    for use in (
+        lambda: dpbb.solve(shop, **HERE),
+        lambda: dpbb.heuristic(shop, time_limit_s=0.1),
+        lambda: dpbb.estimate(shop, upper_bound=100),
+        lambda: dpbb.evaluate(shop, range(6)),
+    ):
+        with pytest.raises(InstanceError, match="child_bounds"):
+            use()
