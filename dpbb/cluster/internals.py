@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -144,6 +145,19 @@ def let_loop_end(client: Any) -> None:
     """
     with suppress(AttributeError, RuntimeError):
         client._loop_runner.stop()
+
+
+def stop_deadly_profiler(worker: Any) -> None:
+    """End Dask's sampling of stacks on Python 3.11, where it can stop the process.
+
+    There ``sys._current_frames`` may wait for the GIL, for garbage is collected in it,
+    while who holds the GIL waits for it to begin a thread (CPython issue 106883, Dask's
+    8616; Dask itself leaves out the sampling of its event loop there).
+    """
+    if sys.version_info < (3, 12):
+        sampling = worker.periodic_callbacks.pop("profile", None)
+        if sampling is not None:
+            sampling.stop()
 
 
 def is_cancelled(worker: Any, key: str) -> bool:

@@ -1,19 +1,21 @@
 """What dpbb uses of ``distributed`` beyond its documentation, one by one."""
 
 import asyncio
+import sys
 import threading
+import time
 import warnings
 
 import numpy as np
 import pytest
-from distributed import core
+from distributed import core, get_worker
 from distributed.protocol import dumps, loads, to_serialize
 from distributed.protocol.serialize import Serialized
 from distributed.utils import warn_on_duration
 
 from dpbb.cluster import internals
 from dpbb.cluster.local.process import ignore_dasks_warnings
-from tests.cluster.support import local_cluster
+from tests.cluster.support import local_cluster, submit, tiny_spec, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -30,6 +32,23 @@ def test_what_a_scheduler_keeps_opaque_is_opened():
     message = loads(dumps({"x": to_serialize(content)}), deserialize=False)
     assert isinstance(message["x"], Serialized)
     np.testing.assert_array_equal(internals.opened(message["x"]), content)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="expected Python 3.11")
+def test_no_stack_is_sampled_where_that_can_stop_the_process():
+    """Once a run has come, whatever Dask did before."""
+    with local_cluster() as (_, client):
+        wait_until(lambda: client.submit(stacks_taken, time.time()).result() > 0)
+        submit(client, tiny_spec()).result(60)
+        assert client.submit(stacks_taken, 0).result() <= 0
+
+
+def stacks_taken(_):
+    """How many Dask takes of a task of a third of a second; below 0: it began anew."""
+    worker = get_worker()
+    before = worker.profile_recent["count"]
+    time.sleep(0.33)
+    return worker.profile_recent["count"] - before
 
 
 @pytest.mark.timeout(60)

@@ -123,12 +123,13 @@ class Job:
 def limited(slurm, tmp_path_factory):
     """A job that is to be queued again, one that meets its time limit unprepared.
 
-    They explore little of the minutes that they wait: other tests want the cores.
+    They explore little of the minutes that they wait: other tests want the cores. These
+    may keep the first for three minutes from exploring anything at all.
     """
     folder = tmp_path_factory.mktemp("limited")
     how = {"export": "ALL,DPBB_ENGINES=cpu=tests.fake_gpu:SlowCpu"}
     return (
-        Job(slurm, folder, "again", *ENDLESS, time=3, signal="B:USR1@30", **how),
+        Job(slurm, folder, "again", *ENDLESS, time=5, signal="B:USR1@30", **how),
         Job(slurm, folder, "over", *ENDLESS, time=2, signal="B:URG@10", **how),
     )
 
@@ -191,7 +192,9 @@ def test_one_job_of_two_nodes_is_cancelled_and_another_resumes(slurm, tmp_path):
 
 def test_one_job_is_queued_again_before_its_time_is_over(slurm, limited):
     job, _ = limited
-    wait_until(lambda: slurm.restarts(job.number) >= 1, SLOW)
+    ended = lambda: slurm.restarts(job.number) or slurm.state(job.number) == "FAILED"  # noqa: E731
+    wait_until(ended, 2 * SLOW)
+    assert slurm.restarts(job.number), job.text()
     wait_until(lambda: "resumed after" in job.log.read_text(), SLOW)
     slurm.call("scancel", job.number)
     job.end()

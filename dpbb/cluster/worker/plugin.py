@@ -25,6 +25,7 @@ from dask.system import CPU_COUNT
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import pickle
 
+from dpbb.cluster.internals import stop_deadly_profiler
 from dpbb.cluster.rpc import FORGET, HINT, IMPROVE, NAME, raised
 from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.versions import versions
@@ -63,6 +64,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
     async def setup(self, worker: Worker) -> None:
         """Announce the seats; a refusal is logged and leaves the worker idle."""
         self.worker = worker
+        stop_deadly_profiler(worker)
         worker.extensions[NAME] = self
         worker.stream_handlers[HINT] = self.hint
         worker.stream_handlers[FORGET] = self.forget
