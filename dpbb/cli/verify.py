@@ -116,6 +116,7 @@ def run_verify(args: argparse.Namespace) -> int:
             finer=args.finer,
             elsewhere=elsewhere,
             instance=mine,
+            data_dir=args.data,
             say=lambda text: print(text, file=sys.stderr, flush=True),
         )
         if len(args.certificates) > 1:

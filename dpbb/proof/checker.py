@@ -1,6 +1,7 @@
 """Check a certificate of dpbb: this file alone, with Python; Numba makes it fast.
 
     python checker.py certificate.json.gz [--nodes N] [--draws K] [--seed N] [--all]
+                      [--instance FILE]
 
 It evaluates the schedules, adds up the books of the run, and explores the search tree
 again, as a whole or in parts that it draws, with bounds and branching rules of its own:
@@ -77,7 +78,7 @@ FORM = {
     "format": str,
     "schema": int,
     "instance": {"kind?": str, "name?": str, "digest": str, "bound?": str}
-    | {"times": [[int]], "front?": [int], "back?": [int]},
+    | {"times?": [[int]], "front?": [int], "back?": [int]},
     "result": RESULT,
     "tree": {"rule_version": int, "branching": str, "branching_ub?": int}
     | {"bound": str, "root_order?": [int], "n_jobs": int, "trivial_ub": int},
@@ -142,6 +143,18 @@ def check_form(certificate):
     fits(certificate, FORM, "it")
 
 
+def with_times(certificate, times):
+    """Return a certificate with its times: a benchmark's may leave them to its file."""
+    instance = certificate["instance"]
+    own = instance.get("times")
+    if own is None and times is None:
+        raise Unchecked("it leaves out the processing times: --instance has them")
+    expect(own is None or times in (None, own), "the instance has other times")
+    filled = certificate | {"instance": instance | {"times": own or times}}
+    check_sizes(filled)
+    return filled
+
+
 def fits(value, form, name):
     """Check that a value is of a form, as ``FORM`` has them."""
     if isinstance(form, dict):
@@ -166,7 +179,7 @@ def fits(value, form, name):
 def check_sizes(certificate):
     """Look at lengths alone: nothing is built of what is larger, nor is it refuted."""
     instance, tree = certificate["instance"], certificate.get("tree") or {}
-    rows = [row for row in instance.get("times", []) if isinstance(row, list)]
+    rows = [row for row in instance.get("times") or () if isinstance(row, list)]
     bounds = instance.get("bound"), tree.get("bound")
     machines = max(map(len, rows), default=0)
     pairs = machines * (machines - 1) // 2 if "lb2" in bounds else 0
@@ -178,6 +191,27 @@ def check_sizes(certificate):
     ):
         if size > most:
             raise Unchecked(f"expected at most {most} {name}, got {size}")
+
+
+def read_times(path):
+    """Return the times in a file: jobs, machines, and the rows of all jobs.
+
+    There may be the machine before each time, as in the files of VRF.
+    """
+    try:
+        with open(path, encoding="ascii") as file:
+            numbers = [*map(small, file.read(MOST_BYTES).split())]
+        jobs, machines = numbers[:2]
+        at = numbers[3::2] if len(numbers) == 2 + 2 * jobs * machines else numbers[2:]
+        ok = len(at) == jobs * machines and 0 <= min(at) <= max(at) < MOST_TIME
+        if not ok:
+            raise ValueError(f"no {jobs} rows of {machines} times from 0 on")
+    except (OSError, ValueError) as error:
+        got = getattr(error, "strerror", None) or error
+        raise argparse.ArgumentTypeError(
+            f"{path}: expected an instance: {got}"
+        ) from None
+    return [at[i : i + machines] for i in range(0, len(at), machines)]
 
 
 # -- the flow shop ---------------------------------------------------------------------
@@ -945,6 +979,7 @@ def checked(certificate, step):
 def check(certificate, args, fast):
     """Check a certificate with the options of the command; returns the verdict, why."""
     checked(certificate, check_form)
+    certificate = with_times(certificate, args.instance)
     instance, result = certificate["instance"], certificate["result"]
     name = str(instance.get("name"))
     for side in ("front", "back"):
@@ -983,6 +1018,8 @@ def main():
     fresh = random.SystemRandom().randrange(2**63)
     parser.add_argument("--seed", default=fresh, help=text)
     parser.add_argument("--all", action="store_true", help="explore the whole tree")
+    text = "file of the instance: jobs, machines, times, as VRF has them"
+    parser.add_argument("--instance", type=read_times, metavar="FILE", help=text)
     parser.add_argument("--threads", type=whole, default=os.cpu_count() or 1)
     args = parser.parse_args()
     sys.setrecursionlimit(4 * MOST_JOBS)  # plain Python has a call for each job
