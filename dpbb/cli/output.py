@@ -1,5 +1,6 @@
 """Standard output of commands: a failure is told, but not that its reader has gone."""
 
+import json
 import os
 import re
 import sys
@@ -37,9 +38,13 @@ class _Stdout:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write."""
+        """Write; where it lacks a letter, those beyond ASCII as JSON escapes them."""
         with self._told():
-            return self._stream.write(text)
+            try:
+                return self._stream.write(text)
+            except UnicodeEncodeError:
+                known = (c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+                return self._stream.write("".join(known))
 
     def flush(self) -> None:
         """Flush."""

@@ -106,6 +106,17 @@ def test_closed_standard_output_is_no_error():
     assert run("sh", "-c", f"{sys.executable} -m dpbb info ta001 >&-").stderr == ""
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_letters_that_a_terminal_lacks_are_no_error(tmp_path, encoding):
+    shop = tmp_path / "shop.json"
+    shop.write_text(json.dumps({"times": [[3, 4], [1, 2]], "jobs": ["Вал", "Öse"]}))
+    told = run(
+        *(sys.executable, "-m", "dpbb", "heuristic", shop, "--json"),
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    ).stdout
+    assert sorted(json.loads(told)["names"]["jobs"]) == ["Öse", "Вал"]
+
+
 READERS = {
     "jobs": ("evaluate", "shop.csv", "jobs", "--output"),
     "result": ("evaluate", "shop.csv", "result", "--output"),

@@ -34,7 +34,8 @@ def get(client, path):
         with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
-        return error.code, ""
+        with error:
+            return error.code, ""
 
 
 def series(client):
@@ -115,7 +116,8 @@ def asked(url, host, **headers):
         with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+        with error:
+            return error.code, error.read().decode()
 
 
 def test_the_page_answers_under_an_own_name_alone(client):

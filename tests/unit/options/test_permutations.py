@@ -45,7 +45,7 @@ def test_what_is_no_permutation_is_refused(text, message):
     [
         (b"[0, 1", "expected JSON, got: "),
         (b'{"permutation": null}', "expected a JSON object with a"),
-        (b"[" * 100_000, "expected JSON, got: maximum recursion"),
+        (b"[" * 100_000, "expected JSON, got: "),
         (b"\xff\xfe0", "expected .* or a readable file with them, got"),
         (b"", "expected at least one job, got none"),
     ],
