@@ -387,9 +387,10 @@ def _with_times(
     about = _known(content)
     if about["kind"] != checker.KIND or about.get("times") is not None:
         return content
-    if mine is None and best_known(str(about.get("name"))) is not None:
+    known = best_known(str(about.get("name")))
+    if mine is None and known is not None:
         try:
-            mine = read_problem(about["name"], data_dir=data_dir)
+            mine = read_problem(known.name, data_dir=data_dir)
         except InstanceError as error:
             raise checker.Unchecked(f"it leaves out the times: {error}") from error
     shop = getattr(mine, "instance", None)
