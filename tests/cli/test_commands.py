@@ -9,9 +9,7 @@ import pytest
 
 import dpbb as package
 from dpbb import cli
-from dpbb.cli.output import fitted
 from dpbb.options import OPTIONS
-from dpbb.progress import choice
 
 
 @pytest.fixture
@@ -38,11 +36,6 @@ def test_help_alone_has_every_command(dpbb):
     assert all(f"\n    {name}" in ran.out for name in cli.COMMANDS)
 
 
-def test_a_terminal_wraps_values_at_words(monkeypatch):
-    monkeypatch.setattr(choice, "width_of", lambda _stream: 20)
-    assert fitted("name   one two three four") == "name   one two three\n       four"
-
-
 def test_help_of_solve_has_every_option_and_the_exit_codes(dpbb):
     ran = dpbb("solve", "--help")
     words = " ".join(ran.out.split())
@@ -50,13 +43,6 @@ def test_help_of_solve_has_every_option_and_the_exit_codes(dpbb):
         assert row.flag in words
         assert row.help.replace("%", "%%").split(";")[0] in words
     assert "130 interrupted twice" in words
-
-
-def test_info_of_a_benchmark_instance(dpbb):
-    ran = dpbb("info", "ta022")
-    assert ran.code == 0
-    assert "20 jobs x 20 machines" in ran.out
-    assert "best known     2099 (optimal)" in ran.out
 
 
 def test_info_as_json(dpbb, shop):

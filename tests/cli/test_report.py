@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from dpbb.cli import report
 from dpbb.coordination.format import to_bytes
 from dpbb.progress import snapshot_json
 from tests.unit.plotting.samples import checkpoint, result, snapshot
@@ -44,15 +43,6 @@ def test_a_campaign_and_single_runs_are_on_one_page(files, dpbb):
     assert shown[0]["gap"] == "0 %"
     assert dpbb("report", files / "all", "--write", files / "bks.json").code == 0
     assert dpbb("report", files / "bks.json").code == 0
-
-
-def test_the_table_fits_a_terminal(files, dpbb, monkeypatch):
-    monkeypatch.chdir(files)
-    monkeypatch.setattr(report, "width_of", lambda _stream: 80)
-    line, *_ = dpbb("report", "run.dpbb", "result.json").out.splitlines()
-    assert len(line) <= 80
-    assert line.split()[1::2][:2] == ["instance", "ended"]
-    assert "from" in line
 
 
 def test_a_last_row_that_was_cut_is_left_out(files, dpbb):

@@ -22,13 +22,11 @@ from tests.cluster.support import local_cluster
 pytestmark = pytest.mark.cluster
 
 SOLVE = ("solve", "ta056", "--heuristics", "neh", "--threads", "1")  # takes hours
-SMALL = ("solve", "ta016", "--upper-bound", "1398", *SOLVE[2:])
 LEADER = """
 import os, sys
 os.close(os.open(os.ttyname(0), os.O_RDWR))  # the first one opened becomes its own
 os.execv(sys.executable, [sys.executable, "-m", "dpbb", *sys.argv[1:]])
 """
-ERASE = "\x1b[2K"  # of a line, to draw it anew
 TIMEOUT_S = 100
 
 
@@ -152,19 +150,6 @@ def test_two_signals_leave_the_terminal_usable():
         os.kill(terminal.pid, signal.SIGCONT)
         assert terminal.end() in (130, 143)
         assert terminal.is_as_before()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "there", "absent"),
-    [("TERM", "dumb", "BestBound", ERASE), ("NO_COLOR", "1", "ta016, ", "\x1b[36m")],
-)
-def test_other_faces(name, value, there, absent):
-    with Terminal(*SMALL, env={name: value}) as terminal:
-        assert terminal.end() == 0
-        written = terminal.written.decode()
-    assert there in written
-    assert absent not in written
-    assert "optimal" in written
 
 
 def test_a_run_that_is_attached_to_looks_the_same(tmp_path):

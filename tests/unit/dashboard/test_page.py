@@ -10,7 +10,7 @@ pytest.importorskip("bokeh")
 
 from bokeh.document import Document
 
-from dpbb.coordination.snapshot import CheckpointSnapshot, Left, RunState
+from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
 from dpbb.dashboard import charts
 from dpbb.dashboard.controls import Buttons, Picker
 from dpbb.dashboard.feed import History, RunView
@@ -153,16 +153,6 @@ def test_text_of_others_is_escaped():
     assert "<script>" not in html("status", shown)
     assert "<script>" not in html("trouble", shown)
     assert "<b>seat-1" not in html("events", shown)
-
-
-def test_the_time_left_leads_with_its_middle():
-    left = Left((1e6, 5e6, 9e6), (2.0, 25.0, 120.0))
-    text = re.sub(r"<.*?>", " ", html("status", view(left=left)))
-    assert "~25 s" in text
-    assert "2 to 120 s" in text or "2 s to 2 min" in text
-    assert "of ~6.50 M" in text
-    assert "no useful estimate yet" in html("status", view())
-    assert "time left" not in tiles(view(state=RunState.FINISHED))
 
 
 def tiles(shown):

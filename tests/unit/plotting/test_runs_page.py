@@ -77,13 +77,6 @@ def test_curves_are_where_the_axes_say():
     assert math.isclose((xs[1] - xs[0]) * 3, xs[-1] - xs[0], abs_tol=0.5)
 
 
-def test_ticks_of_costs_are_whole_where_nothing_is_left():
-    proved = result(status=Status.OPTIMAL, lower_bound=36, trajectory=())
-    page = runs_page([run_of("x", proved)])
-    ticks = re.findall(r'<text x="58"[^>]*>(\d+)</', page)
-    assert ticks == ["34", "35", "36", "37", "38"]
-
-
 def test_runs_of_one_instance_have_the_same_axes_others_their_own():
     whole, first = run_of("a", ROWS), run_of("b", ROWS[:2])
     page = runs_page([whole, first])

@@ -18,40 +18,14 @@ ERASE = "\x1b[2K"
 HIDE_CURSOR = "\x1b[?25l"
 
 
-def panel(snapshot, *, width=80, encoding="utf-8", offset_s=0.0, **how):
+def panel(snapshot, *, width=80, encoding="utf-8", **how):
     view = View(**how)
-    view.set(snapshot, offset_s)
-    return draw(view, width=width, encoding=encoding)
-
-
-def draw(renderable, *, width=80, encoding="utf-8"):
+    view.set(snapshot)
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
-    Console(file=file, width=width, color_system=None).print(renderable)
+    Console(file=file, width=width, color_system=None).print(view)
     file.flush()
     return raw.getvalue().decode(encoding).splitlines()
-
-
-def test_everything_has_its_place(monkeypatch):
-    monkeypatch.setattr("dpbb.progress.words.ends_text", lambda _: "done 14:20")
-    text = panel(BUSY, dashboard="http://127.0.0.1:8787/dpbb", offset_s=1.0)
-    assert text[0].startswith("── ta021, running, 62m06s ─")
-    facts = [" ".join(line.split()) for line in text[1:6]]
-    assert facts == [
-        "nodes 41.2 M of ~210 G",
-        "left ~3 h, 2 to 5 h, done 14:20",
-        "best 2,297 lower bound 2,232 gap 2.83%",
-        "speed 3.30 M nodes/s workers 8 of 8 busy 1 lost",
-        "parts 8 in work 110 waiting",
-    ]
-    where = "checkpoint 14.0s old, at risk 15.0s, /scratch/run"
-    assert text[6].split() == ["dashboard", "http://127.0.0.1:8787/dpbb"]
-    assert text[7].split() == where.split()
-    # what has a row or a line elsewhere is not told again
-    assert [line.strip() for line in text[8:]] == [
-        "2.0s tcp://10.0.0.1:4000/cpu0 joined",
-        "",
-    ]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 72, 80, 100, 250])

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
 from dpbb.progress import ProgressPrinter
 from dpbb.progress.rows import format_header, format_row
 from dpbb.result import Improvement
@@ -81,15 +80,6 @@ def test_heuristics_have_a_row_a_second_and_nothing_is_forgotten():
     )
 
 
-def test_the_best_of_before_a_resume_has_a_row():
-    stream = io.StringIO()
-    progress = ProgressPrinter(stream, interval_s=math.inf)
-    steps = (Improvement(5.0, 2390, "ig"), Improvement(5.5, 2387, "ig"))
-    told = {"seconds": 38.0, "value": 2387, "ub": 2387, "trajectory": steps}
-    progress.update(replace(SNAPSHOT, **told))
-    assert [line.split()[-1] for line in lines(stream)[1:]] == ["-", "-"]
-
-
 def test_while_nothing_is_explored_rows_are_rare():
     stream = io.StringIO()
     progress = ProgressPrinter(stream)
@@ -137,35 +127,3 @@ def test_a_run_that_was_attached_to_shows_its_past():
     assert now.split()[6] == "2-5h"
     progress.update(BUSY)  # nothing of it twice
     assert len(lines(stream)) == 5
-
-
-def test_events_that_were_merged_are_all_told_of():
-    """As when a rack of seats is lost between two snapshots."""
-    stream = io.StringIO()
-    log = EventLog(0.0)
-    for number in range(40):
-        log.add(5.0 + number / 100, "lost", f"gpu{number} left")
-    ProgressPrinter(stream).update(replace(SNAPSHOT, events=log.latest()))
-    told = lines(stream)
-    assert len(told) == ROWS_OF_A_KIND + 2  # and the header, and a row
-    assert told[0] == "    5.2s gpu24 left (25 times since 5.0s)"
-    assert told[1] == "    5.2s gpu25 left"
-
-
-def test_what_is_waited_for_is_written_once():
-    stream = io.StringIO()
-    progress = ProgressPrinter(stream)
-    progress.offset_s = 1.0
-    for text in ("compiling the heuristics", "compiling the heuristics", ""):
-        progress.waiting(text)
-    empty = replace(SNAPSHOT, seats=(), waits_for="no workers connected")
-    for seconds in (2.0, 2.1, 2.2):
-        progress.update(replace(empty, seconds=seconds))
-    progress.update(replace(SNAPSHOT, seconds=2.3))
-    progress.update(replace(SNAPSHOT, seconds=2.4, waits_for="compiling on 1 worker"))
-    said = [line for line in lines(stream) if "waiting" in line]
-    assert said == [
-        "    0.0s waiting: compiling the heuristics",
-        "    3.0s waiting: no workers connected",
-        "    3.4s waiting: compiling on 1 worker",
-    ]
