@@ -53,17 +53,6 @@ def test_info_as_json(dpbb, shop):
     assert facts["lb1_root"] <= facts["lb1_children"] <= 9
 
 
-def test_info_says_once_what_was_taken_and_skipped(dpbb, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpbb.progress.choice.width_of", lambda stream: 60)
-    path = tmp_path / "shop.csv"
-    names = [f"station number {k}" for k in range(9)]
-    path.write_text(f"job,due,{','.join(names)}\nA,9{9 * ',1'}\n")
-    ran = dpbb("info", path, "--objective", "max-tardiness", "--skip-columns", names[8])
-    assert (ran.out.count("column station"), ran.err) == (1, "")
-    assert "column due as due" in ran.out
-    assert "station number 1,\n" in ran.out
-
-
 @pytest.mark.parametrize("flag", ["--quiet", "--log-json"])
 def test_nothing_is_told_where_only_a_result_is_asked_for(dpbb, shop, flag):
     ran = dpbb("solve", shop, "--workers", "0", flag, "--json")

@@ -66,27 +66,3 @@ def test_example_runs(name, tmp_path):
     ran = run(sys.executable, EXAMPLES / name, cwd=tmp_path, env=environ)
     for text in SAYS[name]:
         assert text in ran.stdout
-
-
-def test_example_takes_a_file(tmp_path):
-    shop = tmp_path / "shop.csv"
-    shop.write_text("3,2\n1,4\n2,2\n")
-    command = [sys.executable, EXAMPLES / "02_own_shop_from_csv.py", shop, tmp_path]
-    run(*command)
-    schedule = (tmp_path / "schedule.csv").read_text()
-    assert schedule.startswith("position,job,machine,start,end\n0,1,0,0,1")
-    assert (tmp_path / "gantt.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.data
-def test_tabu_search_reaches_the_best_known_of_lawrence(shared):
-    command = [sys.executable, EXAMPLES / "10_job_shop_tabu.py", shared / "data"]
-    ran = run(*command)
-    lines = [line for line in ran.stdout.splitlines() if "best known" in line]
-    assert [line.split(":")[0] for line in lines] == [
-        "ft06",
-        *(f"la{number:02d}" for number in range(1, 6)),
-    ]
-    for line in lines:
-        words = line.replace(",", "").split()
-        assert words[2] == words[-2]

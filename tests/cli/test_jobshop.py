@@ -27,13 +27,6 @@ def test_info(dpbb, shop):
     assert (facts["lower_bound"], facts["best_known_makespan"]) == (1005, 1231)
 
 
-def test_evaluate_sequences(dpbb, shop):
-    ran = dpbb("jobshop", "evaluate", shop, shop.parent / "sequences.txt")
-    assert ran.code == 0
-    assert ran.out.splitlines()[0].split() == ["0", "12"]
-    assert ran.out.splitlines()[-1] == "best: solution 0, makespan 12"
-
-
 def test_evaluate_machine_orders_of_which_one_is_cyclic(dpbb, shop):
     given = (shop, shop.parent / "orders.txt", "--encoding", "machine_orders")
     assert "cyclic" in dpbb("jobshop", "evaluate", *given).out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from dpbb.cli.plot import read_plotted, read_schedule
@@ -66,13 +65,6 @@ def test_every_kind_of_file_is_drawn(name, kinds, files, dpbb):
         ran = dpbb("plot", files / name, "--output", picture, *chosen)
         assert (ran.code, ran.err) == (0, "")
         assert picture.read_bytes().startswith(PNG)
-
-
-def test_a_saved_schedule_is_read_as_it_was(files):
-    found, saved = read_plotted(str(files / "schedule.csv")).content, result()
-    assert found.permutation == saved.permutation
-    assert np.array_equal(found.start, saved.schedule().start)
-    assert np.array_equal(found.end, saved.schedule().end)
 
 
 def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpbb):

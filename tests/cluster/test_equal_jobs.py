@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from itertools import permutations
 
 import numpy as np
 import pytest
 
 import dpbb
-from dpbb.cluster.local import embedded_cluster
 from dpbb.engines import explore_to_end, get_engine
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
@@ -22,28 +20,11 @@ pytestmark = pytest.mark.cluster
 QUIET = {"verbosity": "quiet", "report_interval_s": 0.05}
 
 
-@pytest.fixture(scope="module")
-def client():
-    with embedded_cluster(dashboard_address=":0", threads=2) as (_, client):
-        yield client
-
-
 def shop_of(kinds, copies, n_machines, seed):
     rng = np.random.default_rng(seed)
     times = np.repeat(rng.integers(1, 100, (kinds, n_machines)), copies, axis=0)
     rng.shuffle(times)
     return FlowShopInstance(f"equal{seed}", times)
-
-
-def test_all_optima_are_those_of_all_permutations(client):
-    shop = shop_of(2, 3, 3, 1)
-    orders = np.array([*permutations(range(6))])
-    values = FlowShopProblem(shop).evaluate_all(orders)
-    result = dpbb.solve(
-        shop, client=client, engine="reference", all_optima=True, **QUIET
-    )
-    assert (result.status, result.makespan) == ("optimal", values.min())
-    assert result.n_optima == np.count_nonzero(values == values.min())
 
 
 def test_stops_at_any_moment_change_no_count_and_the_proof_holds(tmp_path):

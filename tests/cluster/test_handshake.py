@@ -4,8 +4,8 @@ import asyncio
 import sys
 
 import pytest
-from distributed import Client, Scheduler, Worker
-from distributed.utils_test import gen_cluster, gen_test
+from distributed import Worker
+from distributed.utils_test import gen_cluster
 
 from dpbb.cluster import versions
 from dpbb.cluster.client import open as opening
@@ -98,23 +98,3 @@ async def test_worker_without_dpbb(c, s, a, monkeypatch):
 def test_loader_is_pickled_by_value():
     """Or a worker without dpbb could not join a cluster that has it."""
     assert b"dpbb.cluster.worker.loader\n" not in loader.worker_plugin_bytes()
-
-
-@gen_test(timeout=100)
-async def test_preload():
-    """A preloaded scheduler has the plugin before anybody comes."""
-    async with Scheduler(
-        port=0,
-        dashboard=False,
-        dashboard_address=":0",
-        preload=["dpbb.cluster.preload"],
-    ) as scheduler:
-        assert scheduler.plugins["dpbb"] is scheduler.extensions["dpbb"]
-        async with (
-            Worker(scheduler.address, nthreads=1, preload=["dpbb.cluster.preload"]),
-            Client(scheduler.address, asynchronous=True) as client,
-        ):
-            assert len(scheduler.extensions["dpbb"].hub.table.seats) == 1
-            opened = await submit(client)
-            assert counts(await opened.result()) == SMALL[2:]
-            await opened.close()

@@ -32,7 +32,6 @@ from tests.cluster.support import (
     until,
 )
 from tests.oracle import TinyFlowShop, best_orders
-from tests.specs import changed
 
 pytestmark = pytest.mark.cluster
 
@@ -83,17 +82,6 @@ async def test_closing_the_scheduler_leaves_nothing(c, s, a):
     assert plugin._ticker.done()
     assert plugin.submitter._client.status == "closed"
     assert not [name for name in s.clients if name.startswith("dpbb")]
-
-
-@gen_cluster(client=True, nthreads=[], timeout=100)
-async def test_run_without_workers_starts_with_the_first(c, s):
-    """A run submitted to a cluster without workers waits for one."""
-    instance, ub, *golden = SMALL
-    run = await submit(c, spec_of(instance, ub))
-    assert not await run.wait(0.2)
-    async with Worker(s.address, nthreads=2):
-        assert counts(await run.result()) == tuple(golden)
-        await run.close()
 
 
 @gen_cluster(client=True, nthreads=[("127.0.0.1", 4)], timeout=60)
@@ -157,15 +145,6 @@ async def test_what_fails_at_every_tick_costs_nobody_else_its_turn(c, s, a):
         getattr(plugin, name).tick = fail
     await until(lambda: len(turns) == 4)
     await until(lambda: min(turns.values()) > 1)
-    await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_limits_end_a_run(c, s, a):
-    """The time limit holds although no report says that time passes."""
-    spec = tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop)
-    run = await submit(c, changed(spec, time_limit_s=0.3))
-    assert (await run.result()).termination is Termination.TIME_LIMIT
     await run.close()
 
 

@@ -58,15 +58,6 @@ def test_solve_without_a_client_has_a_cluster_of_its_own(capsys):
     assert "BestBound" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("style", "message"),
-    [("loud", "progress: expected one of"), ("live", "progress: expected a terminal")],
-)
-def test_progress_that_cannot_be_is_refused(client, style, message):
-    with pytest.raises(OptionError, match=message):
-        dpbb.solve("ta001", client=client, progress=style)
-
-
 def test_progress_is_closed_also_after_an_error(client):
     class Broken(Progress):
         closed = 0
@@ -155,6 +146,9 @@ def test_what_a_run_is_told_is_checked(client):
         for call in (run.wait, run.save, run.on_incumbent, run.on_close, run.stream):
             with pytest.raises(OptionError, match=r"expected .*, got \[\]"):
                 call([])
+        for timeout in (float("nan"), True, "1", 1j, 10**400):
+            with pytest.raises(OptionError, match="timeout: expected a number, got"):
+                run.wait(timeout)
 
 
 def test_closed_client_is_refused_before_the_heuristics(client, monkeypatch):

@@ -135,11 +135,6 @@ def test_with_iterations_a_search_can_be_repeated():
     )
 
 
-def test_it_ends_by_itself():
-    found, _ = found_by(Costs(5), "auto")
-    assert found.value == Costs(5).best()
-
-
 def test_a_proved_permutation_ends_it():
     problem = Costs(8)
     found, _ = found_by(problem, time_limit_s=60, lower_bound=99 * 8)

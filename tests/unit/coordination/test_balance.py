@@ -47,16 +47,6 @@ def test_donor_is_told_at_once_what_is_wanted():
     assert not world.coordinator.book.balance._asked
 
 
-def test_gift_that_comes_twice_is_two_units():
-    """Hint and order crossed: more waits than is wanted, and nothing is lost."""
-    world = nudged_world()
-    world.coordinator.hint("a")
-    world.report("a", donate=True)
-    world.report("a", donate=True)
-    assert len(world.coordinator.book.waiting) == 2
-    assert world.run().exhausted
-
-
 @pytest.mark.parametrize("reason", ["stop", "drain", "save", "unknown", "not asked"])
 def test_nothing_is_wanted_of_who_has_other_orders(reason):
     world = nudged_world()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpbb.engines import get_engine
-from dpbb.errors import EngineUnavailable, InvariantError
+from dpbb.errors import InvariantError
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import WorkUnit
 from tests.intervals import Interval, intervals_of
@@ -39,17 +39,3 @@ def test_roots_that_overlap_open_ones_are_refused():
         session.load(WorkUnit.from_paths(5, [(1, 2)]))
     session.load(WorkUnit.from_paths(5, [(2,)]))
     assert intervals_of(session.remaining()) == [Interval(24, 72)]
-
-
-@pytest.mark.parametrize(
-    ("tree", "message"),
-    [
-        (TreeOptions(BranchingRule.MINBRANCH), "minbranch needs a branching_ub"),
-        (TreeOptions(root_order=(0, 1, 2)), "root_order must be a permutation"),
-        (TreeOptions(root_order=(0, 1, 2, 3, 3)), "root_order must be a permutation"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(tree, message):
-    assert message in ENGINE.supports(PROBLEM, tree)
-    with pytest.raises(EngineUnavailable, match=message):
-        open_session(tree=tree)

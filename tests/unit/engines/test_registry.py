@@ -8,7 +8,6 @@ from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BranchingRule, TreeOptions
 from tests.oracle import TinyFlowShop
-from tests.processes import run
 
 PROBLEM = TinyFlowShop(((3, 9), (8, 1)))
 
@@ -83,14 +82,6 @@ def test_options_that_no_engine_takes_are_an_error(install):
     tree = TreeOptions(BranchingRule.MINBRANCH)
     with pytest.raises(EngineUnavailable, match="no reference: minbranch needs"):
         registry.choose_engine("auto", PROBLEM, tree)
-
-
-def test_importing_engines_imports_no_numba_and_no_cupy():
-    code = (
-        "import sys, dpbb, dpbb.engines\n"
-        "print([m for m in ('numba', 'cupy', 'distributed') if m in sys.modules])"
-    )
-    assert run(sys.executable, "-c", code).stdout.strip() == "[]"
 
 
 def test_environment_puts_other_classes_in_the_place_of_engines(monkeypatch):

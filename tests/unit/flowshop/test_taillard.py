@@ -4,7 +4,6 @@ import hashlib
 import numpy as np
 import pytest
 
-from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.taillard import generate, taillard_instance, time_seeds
 
@@ -44,14 +43,6 @@ def test_all_instances_are_those_of_this_digest():
 def test_time_seeds_are_the_published_ones(shared):
     published = (shared / "data/taillard/time_seeds.txt").read_text().split()
     assert [str(seed) for seeds in time_seeds().values() for seed in seeds] == published
-
-
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("file", "name"), [("tai20_5_0.txt", "ta001"), ("tai50_20_5.txt", "ta056")]
-)
-def test_generated_instances_equal_the_files(shared, file, name):
-    assert read_instance(shared / "data/taillard" / file) == taillard_instance(name)
 
 
 @pytest.mark.data

@@ -8,7 +8,6 @@ from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.jobshop import Criterion, evaluate, load, schedule
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import orders_of_sequence
-from tests.processes import run
 from tests.unit.jobshop.shops import (
     GOLDEN_ROWS,
     SMALL,
@@ -128,14 +127,6 @@ def test_without_a_device_the_gpu_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(EngineUnavailable, match="CuPy"):
         evaluate(SMALL, [SEQUENCE], device="gpu")
-
-
-def test_import_loads_no_evaluator():
-    probe = (
-        "import sys, dpbb.jobshop; print(*{n.partition('.')[0] for n in sys.modules})"
-    )
-    loaded = run(sys.executable, "-c", probe).stdout.split()
-    assert not {"numba", "cupy", "distributed", "dask", "matplotlib"} & set(loaded)
 
 
 def test_dask_maps_batches_as_the_documentation_says():

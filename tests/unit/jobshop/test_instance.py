@@ -9,17 +9,6 @@ from dpbb.jobshop.instance import MAX_TOTAL_TIME, JobShopInstance
 from tests.unit.jobshop.shops import ROUTES, SMALL
 
 
-def test_routes_are_kept():
-    assert (SMALL.n_jobs, SMALL.n_machines, SMALL.n_operations) == (3, 3, 8)
-    assert SMALL.lengths.tolist() == [3, 3, 2]
-    assert SMALL.machine_lengths.tolist() == [2, 3, 3]
-    assert SMALL.jobs.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
-    assert SMALL.release.tolist() == [0, 0, 0]
-    assert SMALL.weight.tolist() == [1, 1, 1]
-    assert SMALL.due is None
-    assert SMALL.operation(4) == "operation 1 of job 1 (machine 2)"
-
-
 def test_the_digest_is_of_all_but_the_names():
     other = JobShopInstance.from_routes(
         ROUTES, name="other", job_names=("a", "b", "c"), machine_names=("x", "y", "z")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpbb.jobshop import CyclicError, load, schedule
+from dpbb.jobshop import CyclicError, schedule
 from dpbb.jobshop.solution import orders_of_sequence
 from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
 
@@ -31,13 +31,3 @@ def test_the_operations_of_a_cycle_are_named():
     for v, w in zip(cycle, followers, strict=True):  # all are arcs
         same_machine = SMALL.machines[v] == SMALL.machines[w]
         assert w == v + 1 or same_machine
-
-
-@pytest.mark.data
-def test_independent_orders_are_cyclic(shared):
-    shop = load("ft06", data_dir=shared / "data")
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        orders = [rng.permutation(6) for _ in range(6)]
-        with pytest.raises(CyclicError):
-            schedule(shop, np.array(orders), "machine_orders")

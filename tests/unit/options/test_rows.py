@@ -57,10 +57,3 @@ def test_bad_toml_is_refused(tmp_path, content, message):
     file.write_text(content)
     with pytest.raises(OptionError, match=message):
         SolveOptions.from_toml(file)
-
-
-def test_missing_toml_file_is_refused(tmp_path):
-    with pytest.raises(
-        OptionError, match="expected a readable TOML file, got: No such"
-    ):
-        SolveOptions.from_toml(tmp_path / "none.toml")

@@ -52,15 +52,6 @@ def test_every_operation_is_a_bar(data, ax):
         for machine in range(4)
     }
     assert sorted(texts(ax)) == sorted("0123" * 4)
-    makespan = schedule.makespan
-    assert legend(ax) == [
-        "critical path",
-        f"end {makespan}",
-        "first job (1)",
-        "last job (3)",
-    ]
-    assert ax.get_xlabel() == "time (in units of the instance)"
-    assert ax.get_ylim() == (3.5, -0.5)
 
 
 def test_critical_path_is_marked_from_0_to_the_makespan(ax):

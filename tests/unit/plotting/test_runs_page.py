@@ -77,15 +77,6 @@ def test_curves_are_where_the_axes_say():
     assert math.isclose((xs[1] - xs[0]) * 3, xs[-1] - xs[0], abs_tol=0.5)
 
 
-def test_runs_of_one_instance_have_the_same_axes_others_their_own():
-    whole, first = run_of("a", ROWS), run_of("b", ROWS[:2])
-    page = runs_page([whole, first])
-    assert paths(page)["nodes: 70"][-1] == paths(page)["nodes: 205"][1]
-    other = replace(first, curve=replace(first.curve, name="other"))
-    page = runs_page([whole, other])
-    assert paths(page)["nodes: 70"][-1][0] == paths(page)["nodes: 205"][-1][0]
-
-
 def test_a_page_needs_nothing_else_and_runs_nothing_of_a_name():
     bad = "<script>alert(1)</script>"
     run = run_of(bad, [replace(row, instance=bad) for row in ROWS])

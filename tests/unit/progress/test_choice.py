@@ -41,12 +41,6 @@ def test_terminals_that_cannot_move_the_cursor_get_rows(monkeypatch, name):
         chosen("live", Terminal())
 
 
-def test_live_needs_a_terminal():
-    with pytest.raises(OptionError, match="expected a terminal or a notebook"):
-        chosen("live", io.StringIO())
-    assert chosen("live", Terminal()) is LiveProgress
-
-
 @pytest.mark.parametrize(
     ("style", "kind"),
     [("plain", ProgressPrinter), ("json", JsonLines), ("none", Progress)],

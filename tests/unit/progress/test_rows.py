@@ -80,15 +80,6 @@ def test_heuristics_have_a_row_a_second_and_nothing_is_forgotten():
     )
 
 
-def test_while_nothing_is_explored_rows_are_rare():
-    stream = io.StringIO()
-    progress = ProgressPrinter(stream)
-    idle = replace(SNAPSHOT, decomposed=0, leaves=0, value=None, trajectory=())
-    for second in range(30):
-        progress.update(replace(idle, seconds=float(second)))
-    assert len(lines(stream)) == 1 + 3
-
-
 def test_last_row_is_written_once():
     stream = io.StringIO()
     progress = ProgressPrinter(stream)

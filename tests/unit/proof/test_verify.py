@@ -55,16 +55,6 @@ def test_a_run_ends_with_the_schedule_that_the_root_bound_proves(tmp_path, both)
     assert both(Certificate.read(path).content)[0] == checker.PROVED
 
 
-@pytest.mark.parametrize(
-    ("cutoff", "status"), [(1278, "infeasible_cutoff"), (1279, "optimal")]
-)
-def test_a_cutoff_has_its_tree_whole(cutoff, status):
-    """LB2 of the root says as much, but nobody asked for it."""
-    result = dpbb.solve("ta001", cutoff=cutoff, **QUIET)
-    assert (result.status, result.proof) == (status, "tree_exhausted")
-    assert result.decomposed == {1278: 7}.get(cutoff, result.decomposed) > 0
-
-
 def shifted(name, by):
     def change(content):
         content["result"][name] += by

@@ -120,11 +120,6 @@ def test_schedule_is_refused_without_one():
         UNKNOWN.schedule()
 
 
-def test_schedule_is_written(tmp_path):
-    OPTIMAL.write_schedule(tmp_path / "s.csv")
-    assert (tmp_path / "s.csv").read_text().splitlines()[1] == "0,1,0,0,2"
-
-
 def test_summary_has_the_figures():
     summary = str(OPTIMAL)
     assert "makespan     6\n" in summary

@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pytest
 
-from dpbb.coordination.incumbent import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -159,28 +158,6 @@ def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
     result = result_of(plan, stopped, opened=0.0)
     assert (result.status, result.proof) == (status, proof)
     assert result.lower_bound == max(bound, plan.root_bound)
-
-
-def test_stopped_tree_without_a_schedule_is_unknown():
-    stopped = outcome(termination=Termination.TIME_LIMIT, exhausted=False)
-    result = result_of(plan_of(), stopped, opened=0.0)
-    assert (result.status, result.termination) == (
-        Status.UNKNOWN,
-        Termination.TIME_LIMIT,
-    )
-
-
-def test_optima_are_in_the_result():
-    optima = Optima(VALUE, np.array([ORDER, ORDER[::-1]], np.uint16))
-    result = result_of(
-        plan_of(all_optima=True),
-        outcome(
-            value=VALUE, permutation=ORDER, lower_bound=VALUE, optima=optima, n_optima=2
-        ),
-        opened=0.0,
-    )
-    assert (result.n_optima, result.optima) == (2, (ORDER, ORDER[::-1]))
-    assert result_of(plan_of(), outcome(), opened=0.0).optima is None
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,11 @@ import pytest
 from dpbb.engines.base import Device, explore_to_end
 from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
-from tests.oracle import TinyFlowShop
 
 TA021_OPTIMUM = 2297
 
@@ -192,25 +190,3 @@ def test_a_session_frees_its_memory():
     del session
     gc.collect()
     assert seen() is None
-
-
-@pytest.mark.parametrize(
-    ("problem", "tree", "reason"),
-    [
-        (TinyFlowShop(((1, 2), (3, 4))), TreeOptions(), "no model of tiny"),
-        (
-            problem_of([[1, 2], [3, 4]]),
-            TreeOptions(BranchingRule.MINBRANCH),
-            "minbranch",
-        ),
-        (problem_of([[1, 2], [3, 4]]), TreeOptions(root_order=(0, 0)), "permutation"),
-    ],
-    ids=["another class", "no branching_ub", "no permutation"],
-)
-def test_what_it_does_not_take_is_refused(problem, tree, reason):
-    engine = CpuEngine()
-    obstacle = engine.supports(problem, tree)
-    assert obstacle is not None
-    assert reason is None or reason in obstacle
-    with pytest.raises(EngineUnavailable, match="cpu engine"):
-        engine.open(problem, tree, engine.devices(1)[0])

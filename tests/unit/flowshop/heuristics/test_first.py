@@ -15,7 +15,6 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
 from dpbb.flowshop.heuristics.search import Method
 from dpbb.problem import Incumbent, StartSearch
-from tests.processes import run
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +43,6 @@ def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
     )
     assert found.value == 1278
     assert found.proved
-
-
-def test_auto_proves_the_optimum_of_50_jobs_on_5_machines():
-    found = first_incumbent(
-        FlowShopProblem(taillard_instance("ta035")), StartSearch(time_limit_s=20)
-    )
-    assert (found.value, found.proved) == (2863, True)
 
 
 def test_every_improvement_is_announced(ta001):
@@ -95,15 +87,6 @@ def test_unknown_method_and_bad_permutation_are_refused(ta001):
         first_incumbent(ta001, StartSearch(method="best"))
     with pytest.raises(OptionError, match="permutation: expected 20 jobs, got 3"):
         first_incumbent(ta001, StartSearch(initial=np.arange(3)))
-
-
-def test_import_is_light():
-    """Numba takes longer to import than small instances take to solve."""
-    code = (
-        "import sys, dpbb.flowshop.heuristics as h;"
-        "assert h.first_incumbent; sys.exit('numba' in sys.modules)"
-    )
-    run(sys.executable, "-c", code)
 
 
 TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]

@@ -89,24 +89,6 @@ def test_neh_gives_a_schedule_with_its_makespan(tiny):
         assert found.value == best
 
 
-def test_ties_broken_by_idle_time_are_better_than_the_first(monkeypatch):
-    """By 0.3 % on average over Taillard's set."""
-    names = [f"ta{number}" for number in range(1, 61, 3)]
-    problems = [FlowShopProblem(taillard_instance(name)) for name in names]
-
-    def total():
-        return sum(
-            neh(search(one)).value / one.best_known.upper_bound for one in problems
-        )
-
-    broken_by_idle_time = total()
-    monkeypatch.setattr(
-        "dpbb.flowshop.heuristics.plain.added_idle_time",
-        lambda _times, _sequence, _job, _tried, ties: np.arange(len(ties)),
-    )
-    assert broken_by_idle_time < total()
-
-
 def test_a_stop_ends_it_after_the_job_in_hand():
     """Without any schedule the jobs that are left follow in their order."""
     problem = FlowShopProblem(taillard_instance("ta101"))
