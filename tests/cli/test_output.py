@@ -70,10 +70,6 @@ def test_nothing_is_left_by_a_failed_solve(dpbb, tmp_path, monkeypatch, error, c
     assert not list(tmp_path.iterdir())
 
 
-def order():
-    return (" ".join(map(str, range(20))),)
-
-
 @pytest.mark.cluster
 @needs_full
 def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):

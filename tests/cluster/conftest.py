@@ -6,7 +6,7 @@ import pytest
 
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
-from tests.cluster.support import LARGE, spec_of
+from tests.cluster.support import LARGE, local_cluster, spec_of
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,3 +21,10 @@ def compiled():
         spec.problem, spec.tree, Device("cpu", "here"), ub=ub, all_optima=False
     )
     session.close()
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return a client of one worker in this process."""
+    with local_cluster() as (_, client):
+        yield client

@@ -27,15 +27,22 @@ def client():
         yield client
 
 
-def get(client, path):
-    """Status and text of one of the dashboard's pages."""
-    address = client.dashboard_link.rpartition("/")[0] + path
+def asked(url, host, **headers):
+    """Status and text of a page that is asked for under a name."""
+    headers = {"Host": host, **headers}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310
     try:
-        with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, ""
+            return error.code, error.read().decode()
+
+
+def get(client, path):
+    """Status and text of one of the dashboard's pages."""
+    address = client.dashboard_link.rpartition("/")[0] + path
+    return asked(address, "127.0.0.1")
 
 
 def series(client):
@@ -106,18 +113,6 @@ def test_names_of_this_host(host, is_own):
     assert is_own_name("node7:8787", "tcp://node7:8786")
     with dask.config.set({"dpbb.dashboard.hosts": ["evil.example"]}):
         assert is_own_name("evil.example:1", "tcp://127.0.0.1:8786")
-
-
-def asked(url, host, **headers):
-    """Status and text of a page that is asked for under a name."""
-    headers = {"Host": host, **headers}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
 
 
 def test_the_page_answers_under_an_own_name_alone(client):

@@ -15,7 +15,7 @@ from dpbb.progress import Progress
 from dpbb.proof.checker import PROVED
 from dpbb.result import Proof, Result, Status, Termination
 from dpbb.solving import start
-from tests.cluster.support import HUGE, local_cluster
+from tests.cluster.support import HUGE
 from tests.oracle import best_orders
 
 pytestmark = pytest.mark.cluster
@@ -30,12 +30,6 @@ class Notes(Progress):
 
     def note(self, text):
         self.texts.append(text)
-
-
-@pytest.fixture(scope="module")
-def client():
-    with local_cluster() as (_, client):
-        yield client
 
 
 @pytest.mark.parametrize(("name", "optimum"), [("ta003", 1081), ("ta014", 1377)])
@@ -143,13 +137,6 @@ def test_a_run_goes_on_from_its_folder_and_from_between_two_trees(client, tmp_pa
     assert result.decomposed == sum(bound.decomposed for bound in result.bounds)
     verified = dpbb.verify(tmp_path / "c.gz")
     assert verified.verdict == PROVED, verified.summary()
-
-
-def test_nodes_of_all_trees_count_for_the_limit(client):
-    result = dpbb.solve(*HUGE[:1], client=client, node_limit=200_000, **NEH)
-    assert result.termination is Termination.NODE_LIMIT
-    assert len(result.bounds) > 3
-    assert result.decomposed >= 200_000
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import OptionError
-from tests.cluster.support import local_cluster, permutations_of, wait_until
+from tests.cluster.support import permutations_of, wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -16,12 +16,6 @@ SHOP = [
     *([4, 1, 4], [7, 5, 3], [7, 3, 2], [3, 8, 3]),
 ]
 QUIET = {"engine": "cpu", "verbosity": "quiet"}
-
-
-@pytest.fixture(scope="module")
-def client():
-    with local_cluster() as (_, client):
-        yield client
 
 
 @pytest.fixture(autouse=True)

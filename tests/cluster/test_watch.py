@@ -5,7 +5,7 @@ import io
 import pytest
 
 from dpbb.progress import Progress, ProgressPrinter
-from tests.cluster.support import HUGE, MIDDLE, local_cluster, spec_of, submit
+from tests.cluster.support import HUGE, MIDDLE, spec_of, submit
 
 pytestmark = pytest.mark.cluster
 
@@ -27,12 +27,6 @@ class Seen(Progress):
 
     def close(self):
         self.closed = True
-
-
-@pytest.fixture(scope="module")
-def client():
-    with local_cluster() as (_, client):
-        yield client
 
 
 def test_watch_shows_rows_to_the_end(client):

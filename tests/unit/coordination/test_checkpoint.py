@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from dataclasses import fields, replace
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpbb.coordination import format as checkpoint_format
-from dpbb.coordination.format import MAGIC, SCHEMA, from_bytes, header_length, to_bytes
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.messages import Request
 from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -26,9 +25,11 @@ from tests.intervals import unchecked
 from tests.unit.coordination.world import (
     TIMES,
     World,
+    as_file,
     check_certified,
     check_journal,
     optimum,
+    parts_of,
     seat_of,
     spec_of,
     tiny,
@@ -159,15 +160,9 @@ def test_gpu_seconds_and_energy_of_a_resumed_run_are_those_of_all_its_parts():
 
 def reheaded(content, change):
     """Change the header, and give it the checksum that belongs to it."""
-    import hashlib
-
-    line, _, rest = content.partition(b"\n")
-    header = json.loads(rest[: int(line.split()[3])])
+    header, sections = parts_of(content)
     change(header)
-    body = json.dumps(header).encode()
-    digest = hashlib.sha256(body).hexdigest().encode()
-    line = b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest, len(body))
-    return line + body + content[header_length(content, "test") :]
+    return as_file(header, sections)
 
 
 def flipped(content, share):

@@ -6,12 +6,14 @@ is delivered, lost, or delivered again. All messages go through their wire form.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.format import MAGIC, SCHEMA
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import (
@@ -351,3 +353,19 @@ def check_certified(coordinator):
 def optimum(problem):
     """Return the least cost."""
     return best_orders(problem.times)[0]
+
+
+def parts_of(content):
+    """Split a checkpoint into its header and its sections."""
+    line, _, rest = content.partition(b"\n")
+    length = int(line.split()[3])
+    return json.loads(rest[:length]), rest[length:]
+
+
+def as_file(header, sections=b""):
+    """Return a file whose checksum is that of its header."""
+    body = header if isinstance(header, bytes) else json.dumps(header).encode()
+    digest = hashlib.sha256(body).hexdigest()
+    return (
+        b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest.encode(), len(body)) + body + sections
+    )

@@ -1,7 +1,6 @@
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Event
 
 import pytest
 
@@ -22,22 +21,19 @@ def call_of(**options):
 
 
 @pytest.fixture
-def reached(monkeypatch):
-    """Clusters that start at once when they are let; what was reached of a start."""
+def at_once(monkeypatch):
+    """Clusters start at once when they are let."""
     monkeypatch.setattr(module, "HEAD_START_S", 60.0)
-    reached = {"launch": Event(), "imports": Event()}
 
     @contextmanager
     def embedded(*, launched, **_how):
-        reached["launch"].set()
         launched()
-        reached["imports"].set()
         yield None, "a client"
 
     monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
-    return reached
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(
     ("options", "here"),
     [
@@ -45,9 +41,7 @@ def reached(monkeypatch):
         ({"all_optima": True}, False), ({"engine": "reference"}, False),
     ],
 )  # fmt: skip
-def test_a_tree_that_a_heuristic_shows_to_be_small_needs_no_cluster(
-    reached, options, here
-):
+def test_a_tree_that_a_heuristic_shows_to_be_small_needs_no_cluster(options, here):
     cluster = Cluster(call_of(**options))
     with cluster.entered():
         cluster.stay_in_process_if_small(replace(plan_of(), small=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
@@ -16,7 +15,7 @@ from dpbb.cli import main
 from dpbb.cluster.scheduler.restoring import going_on
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
 from dpbb.coordination.coordinator import Coordinator
-from dpbb.coordination.format import MAGIC, SCHEMA, from_bytes, to_bytes
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.from_below import Below, Step
 from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -28,7 +27,7 @@ from dpbb.solving.results import result_of
 from dpbb.solving.resume import going_on as call_going_on
 from dpbb.solving.resume import plan_of_saved, read_saved
 from dpbb.solving.start import make_plan
-from tests.unit.coordination.world import TIMES, World
+from tests.unit.coordination.world import TIMES, World, as_file, parts_of
 from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
 
 
@@ -141,21 +140,6 @@ def foreign(folder, **places):
         header["options"] |= places
         path.write_bytes(as_file(header, sections))
     return written, copy
-
-
-def parts_of(content):
-    line, _, rest = content.partition(b"\n")
-    length = int(line.split()[3])
-    return json.loads(rest[:length]), rest[length:]
-
-
-def as_file(header, sections=b""):
-    """Return a file whose checksum is that of its header."""
-    body = header if isinstance(header, bytes) else json.dumps(header).encode()
-    digest = hashlib.sha256(body).hexdigest()
-    return (
-        b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest.encode(), len(body)) + body + sections
-    )
 
 
 def test_no_place_is_taken_from_a_checkpoint(tmp_path):
@@ -316,9 +300,3 @@ def test_decomposed_nodes_are_those_that_closed_and_open_subtrees_say(tmp_path):
         path.write_bytes(as_file(copy, sections))
         with pytest.raises(CheckpointError, match=name):
             load_checkpoint(str(path))
-
-
-def test_a_missing_checkpoint_is_bad_input(tmp_path):
-    with pytest.raises(CheckpointError, match="nowhere"):
-        dpbb.resume(tmp_path / "nowhere", **HERE)
-    assert main(["resume", str(tmp_path / "nowhere")]) == 2

@@ -8,10 +8,6 @@ def unit_of(*paths, n_jobs=6):
     return WorkUnit.from_paths(n_jobs, paths)
 
 
-def paths(unit):
-    return unit.roots()
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -32,7 +28,7 @@ def test_from_paths_refuses_what_is_no_set_of_disjoint_roots(wrong, message):
 def test_donate_gives_the_shallowest_when_there_are_too_many():
     unit = unit_of((0,), (1, 0), (1, 1), (2,), (3, 0), (3, 1, 2))
     kept, given = unit.donate(1)
-    assert paths(given) == [(2,)]
+    assert given.roots() == [(2,)]
     assert len(kept) == 5
     for max_roots in (0, -1):
         assert unit.donate(max_roots) == (unit, WorkUnit.empty(6))

@@ -13,7 +13,6 @@ import contextlib
 import os
 import random
 import signal
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -342,8 +341,3 @@ def _signal(pid: int, number: int) -> None:
     """Signal a process that may be gone already."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def seconds_since(began: float) -> float:
-    """Seconds since a moment of the monotonic clock."""
-    return time.monotonic() - began

@@ -27,7 +27,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import RunOptions, TreeOptions
 from dpbb.text.json_text import json_text
-from tests.worlds.faults.arena import Arena, Weather, seconds_since
+from tests.worlds.faults.arena import Arena, Weather
 
 if TYPE_CHECKING:
     import argparse
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     wrong = [record for record in records if record.wrong is not None]
     faults = Counter(kind for record in records for kind in record.faults)
     print(
-        f"{len(records)} runs in {seconds_since(began):.0f} s, {len(wrong)} wrong; "
+        f"{len(records)} runs in {time.monotonic() - began:.0f} s, {len(wrong)} wrong; "
         f"{sum(r.fixed_ub for r in records)} at a fixed UB; "
         f"{sum(r.requeues for r in records)} leases lost, "
         f"{sum(r.mistreated for r in records)} messages mistreated"
@@ -211,7 +211,7 @@ async def _one(
     finally:
         network.set(None)
         record.mistreated = network.n_mistreated - before
-        record.seconds = seconds_since(began)
+        record.seconds = time.monotonic() - began
         await opened.close()
 
 

@@ -104,20 +104,17 @@ def run(args: argparse.Namespace) -> int:
     print(" seats interval | written   worst | killed at    lost")
     for case in cases * args.repeat:
         found = killed(case, rng.random(), args.periods, args.data)
-        print(line(case, found), flush=True)
+        print(
+            f"{case.seats} {case.kind} {case.interval_s:6.0f} s | "
+            f"{found.checkpoints:7} {found.worst_s:5.2f} s | "
+            f"{found.killed_s:7.2f} s {found.lost_s:5.2f} s",
+            flush=True,
+        )
         rows.append((case, found))
     if args.json is not None:
         table = [asdict(case) | asdict(found) for case, found in rows]
         args.json.write_text(json.dumps(table, indent=1))
     return int(any(f.worst_s > case.interval_s + SLACK_S for case, f in rows))
-
-
-def line(case: Case, found: Loss) -> str:
-    """Return a row of the table."""
-    return (
-        f"{case.seats} {case.kind} {case.interval_s:6.0f} s | {found.checkpoints:7} "
-        f"{found.worst_s:5.2f} s | {found.killed_s:7.2f} s {found.lost_s:5.2f} s"
-    )
 
 
 def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:

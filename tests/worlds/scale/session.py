@@ -74,7 +74,7 @@ class SeatSession:
                 self._credit -= node.size
                 self.closed[len(node.path)] += 1
             elif node.size <= self._grain or not self._split(node):
-                self._put_back(node)
+                self._add(node)
                 break
         if not self._roots:
             self._credit = 0.0
@@ -134,9 +134,6 @@ class SeatSession:
                 del self._roots[node.path]
                 return node
 
-    def _put_back(self, node: Node) -> None:
-        self._add(node)
-
     def _split(self, node: Node) -> bool:
         """Decompose a root that was taken out; False if it cannot be."""
         children = self._tree.children(node)
@@ -154,7 +151,7 @@ class SeatSession:
         while 0 < len(self._roots) < self._tree.open_roots:
             node = self._pop(self._most)
             if node.size <= self._grain or not self._split(node):
-                self._put_back(node)
+                self._add(node)
                 break
 
     def _resize(self) -> None:

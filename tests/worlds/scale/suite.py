@@ -90,7 +90,10 @@ def run(args: argparse.Namespace) -> int:
         if np.min(getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
     costs = measured.measure(args.roots, args.repeat)
-    print("ms on the loop: " + _in_ms(costs))
+    on_loop = {"RPC": costs.rpc_s, "future": costs.task_s, "hint": costs.hint_s}
+    on_loop["beat"] = costs.heartbeat_s
+    shown = ", ".join(f"{name} {1e3 * cost:.2f}" for name, cost in on_loop.items())
+    print("ms on the loop: " + shown)
     physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
     simulate = partial(simulate_case, costs=costs, physics=physics, seed=args.seed)
     cases = [Case(seats) for seats in args.seats]
@@ -141,15 +144,6 @@ def _drops(problem: FlowShopProblem, seconds: float, seed: int) -> list[Drop]:
 
 
 # -- output ---------------------------------------------------------------------
-
-
-def _in_ms(costs: Costs) -> str:
-    names = {
-        "rpc_s": "RPC", "task_s": "future", "hint_s": "hint", "heartbeat_s": "beat",
-    }  # fmt: skip
-    return ", ".join(
-        f"{name} {1e3 * getattr(costs, key):.2f}" for key, name in names.items()
-    )
 
 
 def _print_row(row: Row) -> None:

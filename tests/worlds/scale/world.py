@@ -128,9 +128,7 @@ class World:
 
     def later(self, seconds: float, action: Callable[..., None], *args: object) -> None:
         """Plan an event."""
-        heapq.heappush(
-            self._queue, (self.now + seconds, next(self._ties), action, args)
-        )
+        self.at(self.now + seconds, action, *args)
 
     def at(self, moment: float, action: Callable[..., None], *args: object) -> None:
         """Plan an event for a moment."""
@@ -205,7 +203,7 @@ class World:
             begin = time.thread_time()
             came = decode_report(message)
             if came.full is not None and n_bytes:
-                came = _with_bytes(came, n_bytes)
+                came = replace(came, n_bytes=n_bytes)  # as if it were a GPU's
             checked = None if basis is None else check_report(basis, came)
             real_s = (time.thread_time() - begin) * self.factor
             busy_s = max(real_s, thread_s)
@@ -312,8 +310,3 @@ class World:
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
-
-
-def _with_bytes(report: Report, n_bytes: int) -> Report:
-    """Return the report as if it were as large as a GPU's."""
-    return replace(report, n_bytes=n_bytes)

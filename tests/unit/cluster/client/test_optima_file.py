@@ -91,34 +91,19 @@ def test_a_disk_that_is_full_is_an_error_of_ours(tmp_path, monkeypatch):
         file.write(optima(3, (0, 1, 2)))
 
 
-def fetching(*answers):
-    """Return what gives these answers, and what it was asked for."""
-    left, asked = list(answers), []
+def test_a_file_that_could_not_be_written_is_not_whole(tmp_path, caplog):
+    answers = [(None, False)]
 
-    async def fetch(value, position):
-        asked.append((value, position))
-        answer = left.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    async def fetch(_value, _position):
+        if not answers:
+            raise ClusterError("the scheduler is gone")
+        return answers.pop()
 
-    return fetch, asked
-
-
-def write_all(file, fetch):
-    """Return the writer, when it has written all."""
-
-    async def whole():
-        writer = OptimaWriter(file, fetch)
+    async def write():
+        writer = OptimaWriter(OptimaFile(tmp_path / "optima.txt", SAME), fetch)
         await writer.start()
         await writer.finished()
         return writer
 
-    return asyncio.run(whole())
-
-
-def test_a_file_that_could_not_be_written_is_not_whole(tmp_path, caplog):
-    fetch, _ = fetching((None, False), ClusterError("the scheduler is gone"))
-    writer = write_all(OptimaFile(tmp_path / "optima.txt", SAME), fetch)
-    assert not writer.is_whole("run")
+    assert not asyncio.run(write()).is_whole("run")
     assert "the scheduler is gone" in caplog.text

@@ -18,14 +18,8 @@ from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import RunState
 from dpbb.options import TreeOptions
 from dpbb.progress.notices import Notifier
+from tests.unit.cluster.support import Clock
 from tests.unit.dashboard.fakes import BASE, PROBLEM
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self):
-        return self.now
 
 
 class FakeRun:
@@ -42,6 +36,7 @@ class FakeRun:
 
 def world():
     clock = Clock()
+    clock.now = 100.0
     hub = SimpleNamespace(runs={}, finished={})
     return hub, clock, Monitor(hub, clock)
 
