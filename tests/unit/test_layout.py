@@ -16,6 +16,7 @@ EXCEPTIONS = {
     "flowshop/test_subclasses.py": "of subclasses, which are problems of their own",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
+    "proof/test_small.py": "of certificates without the times of their benchmark",
     "test_seams.py": "of who names flow shops",
 }
 """Files that have no module of their name, and why; patterns are allowed."""
