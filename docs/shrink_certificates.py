@@ -4,8 +4,6 @@
 checks it has the benchmark's own file, to which the digest ties it.
 """
 
-import gzip
-import json
 import sys
 from pathlib import Path
 
@@ -14,14 +12,12 @@ from dpbb.proof.certificate import Certificate
 
 
 def shrink(path: Path) -> None:
-    """Write one again, without times if it is called like the benchmark's instance."""
-    content = Certificate.read(path).content
-    about = content["instance"]
+    """Write one again without times, if it is called like the benchmark's instance."""
+    certificate = Certificate.read(path)
+    about = certificate.content["instance"]
     known = best_known_of_digest(about["digest"])
-    if known is not None and known.name == about["name"]:
-        about.pop("times", None)
-    text = json.dumps(content, separators=(",", ":"))
-    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    if known is not None and known.name == about["name"] and about.pop("times", None):
+        certificate.write(path)
 
 
 if __name__ == "__main__":

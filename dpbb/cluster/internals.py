@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from distributed import Client, Scheduler
+from distributed import Client, Scheduler, get_worker
 from distributed.protocol.compression import decompress
 from distributed.protocol.serialize import Serialized, merge_and_deserialize
 
@@ -158,6 +158,13 @@ def stop_deadly_profiler(worker: Any) -> None:
         sampling = worker.periodic_callbacks.pop("profile", None)
         if sampling is not None:
             sampling.stop()
+
+
+def stop_deadly_profiler_here() -> None:
+    """Do so from a task: its cluster may know of no run."""
+    with suppress(ValueError):  # in no worker
+        worker: Any = get_worker()
+        worker.loop.add_callback(stop_deadly_profiler, worker)
 
 
 def is_cancelled(worker: Any, key: str) -> bool:

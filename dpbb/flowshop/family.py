@@ -31,9 +31,9 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
 
     Without the name of a bound it is LB1, without given jobs there are none.
     """
-    instance = FlowShopInstance(data["name"], data["times"])
-    given = (tuple(data.get(side, ())) for side in ("front", "back"))
-    return FlowShopProblem(instance, data.get("bound", LB1), *given)
+    instance = FlowShopInstance(data.get("name") or "", data["times"])
+    given = (tuple(data.get(side) or ()) for side in ("front", "back"))
+    return FlowShopProblem(instance, data.get("bound") or LB1, *given)
 
 
 def read_problem(

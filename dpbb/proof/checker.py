@@ -200,16 +200,19 @@ def read_times(path):
     """
     try:
         with open(path, encoding="ascii") as file:
-            numbers = [*map(small, file.read(MOST_BYTES).split())]
-        jobs, machines = numbers[:2]
-        at = numbers[3::2] if len(numbers) == 2 + 2 * jobs * machines else numbers[2:]
-        ok = len(at) == jobs * machines and 0 <= min(at) <= max(at) < MOST_TIME
-        if not ok:
+            words = file.read(MOST_BYTES).split(None, 2)
+            jobs, machines = map(small, words[:2])
+            size = jobs * machines
+            if not (0 < jobs <= MOST_JOBS and 0 < machines <= MOST_MACHINES):
+                raise ValueError(f"{jobs} jobs, {machines} machines")
+            at = [*map(small, words[2].split(None, 2 * size)[: 2 * size + 1])]
+        at = at[1::2] if len(at) == 2 * size else at
+        if len(at) != size or not 0 <= min(at) <= max(at) < MOST_TIME:
             raise ValueError(f"no {jobs} rows of {machines} times from 0 on")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, MemoryError) as error:
         got = getattr(error, "strerror", None) or error
         raise argparse.ArgumentTypeError(
-            f"{path}: expected an instance: {got}"
+            f"{path}: expected jobs, machines, times, got: {got}"
         ) from None
     return [at[i : i + machines] for i in range(0, len(at), machines)]
 

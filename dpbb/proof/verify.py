@@ -22,6 +22,7 @@ from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
 from dpbb.problems import decoded, encoded, family_of, name_of_bound, unknown
@@ -221,6 +222,12 @@ def verify(
     try:
         checker.checked(content, check_form)
         checks.append(Check(step, True, f"schema {content['schema']}"))
+        step = "instance"
+        if mine is not None and mine.digest != content["instance"]["digest"]:
+            raise checker.Failed(
+                f"expected the digest of yours, {mine.digest}, got "
+                f"{content['instance']['digest']}"
+            )
         content = _with_times(content, mine, data_dir)
         at_root = "tree" not in content
         if at_root and finer is not None:
@@ -231,12 +238,6 @@ def verify(
         for step in steps:
             text = checker.checked(content, partial(_STEPS[step], notes=notes))
             checks.append(Check(step, True, text))
-        step = "instance"
-        if mine is not None and mine.digest != content["instance"]["digest"]:
-            raise checker.Failed(
-                f"expected the digest of yours, {mine.digest}, got "
-                f"{content['instance']['digest']}"
-            )
         step = EXPLORED
         if at_root:
             verdict = checker.PROVED
@@ -393,7 +394,10 @@ def _with_times(
             mine = read_problem(known.name, data_dir=data_dir)
         except InstanceError as error:
             raise checker.Unchecked(f"it leaves out the times: {error}") from error
-    shop = getattr(mine, "instance", None)
+        if best_known_of_digest(mine.digest) is not known:
+            text = f"it leaves out the times, and the file of {known.name} has others"
+            raise checker.Unchecked(text)
+    shop = mine.instance if isinstance(mine, FlowShopProblem) else None
     return checker.with_times(content, None if shop is None else shop.times.tolist())
 
 
@@ -408,7 +412,7 @@ def _check_instance(content: dict[str, Any], notes: list[str]) -> str:
         raise checker.Unchecked(unknown(known["kind"]))
     if known["kind"] != checker.KIND:
         notes.append("costs and bounds are the problem's own word")
-    bound = name_of_bound(known.get("bound", LB1))
+    bound = name_of_bound(known.get("bound") or LB1)
     shop = known["kind"] == checker.KIND and bound in checker.BOUNDS
     if shop:
         checker.check_instance(content)

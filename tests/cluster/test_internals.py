@@ -43,6 +43,14 @@ def test_no_stack_is_sampled_where_that_can_stop_the_process():
         assert client.submit(stacks_taken, 0).result() <= 0
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="expected Python 3.11")
+def test_nor_is_one_where_there_is_no_run():
+    """Heuristics and verifications are tasks of a cluster that may know none."""
+    with local_cluster() as (_, client):
+        client.submit(internals.stop_deadly_profiler_here).result()
+        wait_until(lambda: client.submit(stacks_taken, time.time()).result() <= 0)
+
+
 def stacks_taken(_):
     """How many Dask takes of a task of a third of a second; below 0: it began anew."""
     worker = get_worker()

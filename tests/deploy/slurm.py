@@ -189,10 +189,14 @@ class Slurm:
         """Return a job's state."""
         return self.job(number)["JobState"]
 
+    def is_over(self, number):
+        """Whether a job has ended, and is not queued again."""
+        alive = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED")
+        return self.state(number) not in alive
+
     def end(self, number, timeout=150):
         """Wait for a job's end; returns its state and exit code (``code:signal``)."""
-        alive = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED")
-        wait_until(lambda: self.state(number) not in alive, timeout)
+        wait_until(lambda: self.is_over(number), timeout)
         job = self.job(number)
         return job["JobState"], job["ExitCode"]
 

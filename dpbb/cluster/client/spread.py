@@ -85,6 +85,9 @@ def spread(
 
 def _search(search: StartSearch, problem: HasHeuristics) -> Incumbent:
     """Search on a worker; return the schedule."""
+    from dpbb.cluster.internals import stop_deadly_profiler_here
+
+    stop_deadly_profiler_here()
     if search.time_limit_s is not None:
         search = replace(search, end=time.monotonic() + search.time_limit_s)
     found = problem.first_incumbent(search)

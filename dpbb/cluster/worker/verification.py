@@ -8,6 +8,7 @@ from typing import Any
 from distributed import Reschedule, get_worker
 
 from dpbb.cluster.internals import is_cancelled as cancelled_in_dask
+from dpbb.cluster.internals import stop_deadly_profiler_here
 from dpbb.engines.base import Device
 from dpbb.engines.registry import choose_engine
 from dpbb.options import TreeOptions
@@ -32,6 +33,7 @@ def explore_again(
     Reschedule: the task was cancelled, so a piece may not be whole: if somebody wants
     it after all, Dask repeats it.
     """
+    stop_deadly_profiler_here()
     chosen, _ = choose_engine(engine, problem, tree)
     device = next(iter(chosen.devices(1)), Device("cpu", "verify"))
     worker: Any = get_worker()

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import dpbb
+from dpbb.flowshop.best_known import best_known
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
@@ -88,11 +89,24 @@ def test_it_holds_with_the_file_of_its_instance_alone(small, whole, program):
         assert not verify(Certificate(content), instance=other, engine="cpu").ok
 
 
-@pytest.mark.parametrize("text", ["", "2 2 1 2 3", "1 2 -3 4", "1 1 x", "0 0"])
+@pytest.mark.parametrize(
+    "text", ["", "2 2", "2 2 1 2 3", "1 2 -3 4", "1 1 x", "0 0", "-1 -1 5", "9999 9 1"]
+)
 def test_a_file_that_is_no_instance_is_refused(small, program, text, capsys):
     with pytest.raises(SystemExit):
         program(small, text, str)
-    assert "expected an instance" in capsys.readouterr().err
+    assert "expected jobs, machines, times, got: " in capsys.readouterr().err
+
+
+def test_a_damaged_file_of_a_benchmark_refutes_nothing(small, whole, tmp_path):
+    """It is not the certificate that is wrong."""
+    known = best_known("VFR10_5_1")
+    small["instance"] |= {"name": known.name}
+    rows = whole["instance"]["times"][:10]
+    (tmp_path / "VFR10_5_1_Gap.txt").write_text(vrf_text(rows))
+    found = verify(Certificate(small), engine="cpu", data_dir=tmp_path)
+    assert found.verdict == checker.TOO_LITTLE
+    assert "the file of VFR10_5_1 has others" in found.summary()
 
 
 def test_a_smaller_certificate_is_written(whole, tmp_path):
