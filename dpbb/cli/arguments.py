@@ -267,7 +267,7 @@ def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str
         if isinstance(given, str):
             given = row.kind.parse(given, row.flag)
         elif isinstance(given, list):  # each a part of a table
-            parts = [row.kind.parse(one, row.flag) for one in given]
+            parts = [row.kind.read(one, row.flag) for one in given]
             given = {key: value for part in parts for key, value in part.items()}
         if given is not None:
             values[row.name] = given

@@ -30,49 +30,59 @@ class Kind:
     ----------
     allowed
         What is allowed, for people.
-    check
-        ``check(value, name)``: the value as its final type; OptionError if not allowed.
-    parse
-        ``parse(text, name)``: the same from a text (command line).
+    convert
+        ``convert(value, name)``: the value as its final type; TypeError or ValueError
+        if it is not allowed, an OptionError if that says more than ``allowed``.
     metavar
         Placeholder in help texts; None for a flag without a value.
     given
         Type of what ``check`` takes, as Python writes it.
+    read
+        ``read(text, name)``: what a text of the command line says, to be converted.
     default_text
         What happens without a value.
     place
         Whether it is a path or an address, which nobody takes from a file.
     rows
         Those of a table in the table.
+    or_none
+        Whether None is allowed, too.
     """
 
     allowed: str
-    check: Callable[[Any, str], Any]
-    parse: Callable[[str, str], Any]
+    convert: Callable[[Any, str], Any]
     metavar: str | None
     given: str
+    read: Callable[[str, str], Any] = lambda text, _name: text
     default_text: str = "none"
     place: bool = False
     rows: Mapping[str, Any] = field(default_factory=dict)
+    or_none: bool = False
+
+    def check(self, value: Any, name: str) -> Any:
+        """Return the value as its final type; OptionError if it is not allowed."""
+        if value is None and self.or_none:
+            return None
+        try:
+            return self.convert(value, name)
+        except OptionError:
+            raise
+        except (TypeError, ValueError):
+            _refuse(name, self.allowed, value)
+
+    def parse(self, text: str, name: str) -> Any:
+        """Return what a text of the command line says; OptionError as of ``check``."""
+        try:
+            value = self.read(text, name)
+        except OptionError:
+            raise
+        except ValueError:
+            _refuse(name, self.allowed, text)
+        return self.check(value, name)
 
 
 def _refuse(name: str, allowed: str, got: Any) -> NoReturn:
     raise OptionError(f"{name}: expected {allowed}, got {shown(got)}")
-
-
-def _parser(
-    read: Callable[[str], Any], check: Callable[[Any, str], Any], allowed: str
-) -> Callable[[str, str], Any]:
-    """Return what reads a text and checks the value."""
-
-    def parse(text: str, name: str) -> Any:
-        try:
-            value = read(text)
-        except ValueError:
-            _refuse(name, allowed, text)
-        return check(value, name)
-
-    return parse
 
 
 def whole(least: int, most: int = LARGEST) -> Kind:
@@ -81,20 +91,17 @@ def whole(least: int, most: int = LARGEST) -> Kind:
     if most != LARGEST:
         allowed = f"a whole number from {least} to {most}"
 
-    def check(value: Any, name: str) -> int:
+    def convert(value: Any, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            _refuse(name, allowed, value)
-        try:
-            number = operator.index(value)
-        except TypeError:  # a duration of NumPy calls itself integral
-            _refuse(name, allowed, value)
+            raise TypeError
+        number = operator.index(value)  # a duration of NumPy calls itself integral
         if number > LARGEST:
             _refuse(name, f"{allowed} and <= 2**62", value)
         if not least <= number <= most:
-            _refuse(name, allowed, value)
+            raise ValueError
         return number
 
-    return Kind(allowed, check, _parser(int, check, allowed), "N", "int")
+    return Kind(allowed, convert, "N", "int", lambda text, _: int(text))
 
 
 def number(
@@ -108,64 +115,52 @@ def number(
 
     ``least``, ``above``, ``most``, ``below``: None: no such bound.
     """
-    limits = {">=": least, ">": above, "<=": most, "<": below}
-    given = [f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None]
-    allowed = "a number " + " and ".join(given)
+    signs = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+    limits = zip(signs, (least, above, most, below), strict=True)
+    given = {sign: limit for sign, limit in limits if limit is not None}
+    allowed = "a number " + " and ".join(f"{k} {limit:g}" for k, limit in given.items())
 
-    def check(value: Any, name: str) -> float:
+    def convert(value: Any, name: str) -> float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             _refuse(name, allowed, value)
         try:
             result = float(value)
         except OverflowError:
             _refuse(name, f"{allowed} that a float can hold", value)
-        inside = (
-            math.isfinite(result)
-            and (least is None or result >= least)
-            and (above is None or result > above)
-            and (most is None or result <= most)
-            and (below is None or result < below)
-        )
-        if not inside:
+        inside = all(signs[sign](result, limit) for sign, limit in given.items())
+        if not (inside and math.isfinite(result)):
             _refuse(name, allowed, value)
         return result
 
-    return Kind(allowed, check, _parser(float, check, allowed), "X", "float")
+    return Kind(allowed, convert, "X", "float", lambda text, _: float(text))
 
 
 def seconds(**limits: float) -> Kind:
     """Seconds within bounds, see ``number``; as text in minutes or hours, too."""
     plain = number(**limits)
-    allowed = f"{plain.allowed}; on the command line also 30m or 2h"
 
-    def read(text: str) -> float:
+    def read(text: str, _name: str) -> float:
         value, unit = text[:-1], {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
         if unit is None or not re.fullmatch(r"\d+|\d*\.\d+", value, re.ASCII):
             value, unit = text, 1
         return unit * float(value)
 
-    parse = _parser(read, plain.check, allowed)
-    return replace(plain, allowed=allowed, parse=parse)
+    allowed = f"{plain.allowed}; on the command line also 30m or 2h"
+    return replace(plain, allowed=allowed, read=read)
 
 
 def member(values: type[Member], value: Any, name: str) -> Member:
     """Return the member of an enum that a text names; OptionError if there is none."""
-    try:
-        return values(value)
-    except ValueError:
-        _refuse(name, "one of " + ", ".join(values), value)
+    found: Member = choice(values).check(value, name)
+    return found
 
 
 def choice(values: type[StrEnum]) -> Kind:
     """Members of an enum, or their texts."""
-    allowed = "one of " + ", ".join(values)
-
-    def check(value: Any, name: str) -> StrEnum:
-        return member(values, value, name)
-
     names = ", ".join(f'"{value}"' for value in values)
     given = f"{values.__name__} | Literal[{names}]"
-    return Kind(allowed, check, check, "NAME", given)
+    allowed = "one of " + ", ".join(values)
+    return Kind(allowed, lambda value, _: values(value), "NAME", given)
 
 
 def _of(
@@ -173,12 +168,12 @@ def _of(
 ) -> Kind:
     """Return the kind of those values that a function says to be allowed."""
 
-    def check(value: Any, name: str) -> Any:
+    def convert(value: Any, _name: str) -> Any:
         if not is_allowed(value):
-            _refuse(name, allowed, value)
+            raise ValueError
         return value
 
-    return Kind(allowed, check, check, metavar, given)
+    return Kind(allowed, convert, metavar, given)
 
 
 def one_of(*values: str) -> Kind:
@@ -207,38 +202,35 @@ def name(allowed: str) -> Kind:
 def path(metavar: str, allowed: str) -> Kind:
     """Paths and URLs, as texts."""
 
-    def check(value: Any, name: str) -> str:
+    def convert(value: Any, _name: str) -> str:
         plain = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not _is_name(plain):
-            _refuse(name, allowed, value)
+            raise ValueError
         return str(plain)
 
-    return Kind(allowed, check, check, metavar, PATH, place=True)
+    return Kind(allowed, convert, metavar, PATH, place=True)
 
 
 def address() -> Kind:
     """Addresses of schedulers: with a port, in a scheduler file, or in this process."""
-    allowed = "the address of a Dask scheduler, or its scheduler file (.json)"
-    plain = path("ADDRESS", allowed)
+    plain = path(
+        "ADDRESS", "the address of a Dask scheduler, or its scheduler file (.json)"
+    )
 
-    def check(value: Any, name: str) -> str:
-        result: str = plain.check(value, name)
+    def convert(value: Any, name: str) -> str:
+        result: str = plain.convert(value, name)
         if not re.fullmatch(r".+\.json|inproc://.+|\S+:\d+(/\S*)?", result):
-            _refuse(name, f"{allowed}, such as tcp://host:8786", value)
+            _refuse(name, f"{plain.allowed}, such as tcp://host:8786", value)
         return result
 
-    return replace(plain, check=check, parse=check)
+    return replace(plain, convert=convert)
 
 
 def flag() -> Kind:
     """Truth values."""
+    texts = {"true": True, "false": False}
     plain = is_a(bool, "true or false")
-
-    def parse(text: str, name: str) -> bool:
-        known = {"true": True, "false": False}.get(text.lower(), text)
-        return bool(plain.check(known, name))
-
-    return replace(plain, parse=parse)
+    return replace(plain, read=lambda text, _: texts.get(text.lower(), text))
 
 
 def permutation() -> Kind:
@@ -252,21 +244,17 @@ def permutation() -> Kind:
         "TOML also a file with them"
     )
     given = "Iterable[SupportsIndex] | list[str] | tuple[str, ...]"
-    return Kind(allowed, check_jobs, parse_permutation, "FILE", given)
+    return Kind(allowed, check_jobs, "FILE", given, parse_permutation)
 
 
 def table(made: Any, rows: Mapping[str, Any]) -> Kind:
     """Tables of named values; as texts, each KEY=VALUE."""
     allowed = f"a {made.__name__}, or some of its values by name"
 
-    def check(value: Any, name: str) -> Any:
-        if isinstance(value, made):
-            return value
-        if not isinstance(value, Mapping):
-            _refuse(name, allowed, value)
-        return made(**value)
+    def convert(value: Any, _name: str) -> Any:
+        return value if isinstance(value, made) else made(**value)
 
-    def parse(text: str, name: str) -> dict[str, Any]:
+    def read(text: str, name: str) -> dict[str, Any]:
         key, sign, value = text.partition("=")
         key = key.strip().replace("-", "_")
         if not sign:
@@ -276,17 +264,13 @@ def table(made: Any, rows: Mapping[str, Any]) -> Kind:
         return {key: rows[key].kind.parse(value, f"{name} {key}")}
 
     given = f"{made.__name__} | Mapping[str, Any]"
-    return Kind(allowed, check, parse, "KEY=VALUE", given, rows=rows)
+    return Kind(allowed, convert, "KEY=VALUE", given, read, rows=rows)
 
 
 def optional(kind: Kind, default_text: str = "none") -> Kind:
     """Values of a kind, or None; ``default_text`` says what None means."""
-
-    def check(value: Any, name: str) -> Any:
-        return None if value is None else kind.check(value, name)
-
     given = f"{kind.given} | None"
-    return replace(kind, check=check, given=given, default_text=default_text)
+    return replace(kind, or_none=True, given=given, default_text=default_text)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -155,6 +155,6 @@ def _checked(
     kind, where = table[name].kind, f"{path}, {name}"
     if kind.rows and isinstance(value, dict):
         return {key: _checked(where, key, value[key], kind.rows) for key in value}
-    if kind.parse is parse_permutation and isinstance(value, str):
+    if kind.read is parse_permutation and isinstance(value, str):
         return parse_permutation(value, where)
     return kind.check(value, where)
