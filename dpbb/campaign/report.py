@@ -13,8 +13,7 @@ from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.plotting import style
-from dpbb.plotting.convergence_plot import Curve
-from dpbb.plotting.runs_page import Run, crew
+from dpbb.plotting.runs import Run, crew
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -230,17 +229,14 @@ def run_of_record(record: Record) -> Run:
     if not steps and record.makespan is not None:
         steps = [(0.0, record.makespan)]
     bound, seconds = record.lower_bound, record.totals.seconds
-    curve = Curve(
+    ended = ", ".join(filter(None, (record.status, record.termination)))
+    return Run(
         name=record.instance,
+        source=record.source,
         incumbents=tuple(steps),
         bounds=() if bound is None else ((0.0, bound),),
         end_s=max([seconds, *(at for at, _ in steps)]),
         objective=record.aim,
-    )
-    ended = ", ".join(filter(None, (record.status, record.termination)))
-    return Run(
-        source=record.source,
-        curve=curve,
         ended=ended.replace("_", " "),
         workers=crew(len(record.seats), record.engine),
         nodes=record.totals.nodes,

@@ -150,13 +150,13 @@ def _all_of(files: list[str]) -> Plotted:
     found = [read_plotted(file) for file in files]
     if len(found) == 1:
         return found[0]
-    from dpbb.plotting.convergence_plot import curve_of
+    from dpbb.plotting.runs import run_of
 
     for file, one in zip(files, found, strict=True):
         if "convergence" not in one.kinds:
             raise OptionError(f"FILE: expected runs, got {file}: {one.name}")
     ways = (
-        [curve_of(one.content).name for one in found],
+        [run_of(one.content).name for one in found],
         [Path(file).stem for file in files],
     )
     names = next((some for some in ways if len({*some}) == len(some)), files)

@@ -47,7 +47,8 @@ def run_report(args: argparse.Namespace) -> int:
     """Print what is in files, and write it."""
     from dpbb.campaign.checking import read_all
     from dpbb.campaign.report import FORMS, as_table, draw, run_of_record
-    from dpbb.plotting.runs_page import COLUMNS, LESS, run_of, runs_page
+    from dpbb.plotting.runs import COLUMNS, LESS, run_of
+    from dpbb.plotting.runs_page import runs_page
 
     folders = [Path(name) for name in args.files if (Path(name) / RECORDS).is_dir()]
     tables = [Path(name) for name in args.files if _is_table(Path(name))]
@@ -64,7 +65,7 @@ def run_report(args: argparse.Namespace) -> int:
         if "convergence" not in found.kinds:
             raise OptionError(f"FILE: expected a run, got {name}: {found.name}")
         try:
-            runs.append(run_of(name, found.content))
+            runs.append(run_of(found.content, name))
         except DpbbError as error:
             raise OptionError(f"FILE: {name}: {error}") from error
     records, doubts = read_all(folders, args.data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.messages import Request
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
-from dpbb.problem import objective_of
+from dpbb.plotting.runs import Run, run_of
 from dpbb.progress.words import time_unit
-from dpbb.result import Improvement, Result
+from dpbb.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,22 +25,6 @@ SIZE = (7.0, 3.6)
 
 LEAST_S = 1e-3
 """Where a logarithmic time axis begins at the earliest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """What is drawn: incumbents, and (second, lower bound) as steps, until the end."""
-
-    name: str
-    incumbents: tuple[tuple[float, int], ...]
-    bounds: tuple[tuple[float, int], ...]
-    end_s: float
-    objective: str = "makespan"
-
-    @property
-    def bound(self) -> int | None:
-        """The last lower bound."""
-        return self.bounds[-1][1] if self.bounds else None
 
 
 def convergence(
@@ -73,20 +55,20 @@ def convergence(
         Nothing to draw; Matplotlib is not installed.
     """
     if isinstance(data, Mapping):
-        return _gaps({name: curve_of(one) for name, one in data.items()}, ax, log_time)
-    curve = curve_of(data)
+        return _gaps({name: run_of(one) for name, one in data.items()}, ax, log_time)
+    run = run_of(data)
     ax = style.axes_for(ax, SIZE)
-    end_s = max([curve.end_s, *(at for at, _ in curve.incumbents), LEAST_S])
+    end_s = max([run.end_s, *(at for at, _ in run.incumbents), LEAST_S])
     unit_s, unit = (1.0, "s") if log_time else time_unit(end_s)
     least_s = LEAST_S if log_time else 0.0
-    x, y = _steps(curve.incumbents, least_s, end_s, unit_s)
-    below, under = _steps(curve.bounds, least_s, end_s, unit_s)
+    x, y = _steps(run.incumbents, least_s, end_s, unit_s)
+    below, under = _steps(run.bounds, least_s, end_s, unit_s)
     look: dict[str, Any] = {"where": "post", "lw": 1.8}
     if x.size:
         ax.step(x, y, color=style.VERMILLION, label="incumbent", **look)
         ax.plot(x[:-1], y[:-1], "o", color=style.VERMILLION, ms=4, clip_on=False)
     if below.size:
-        steady = len(curve.bounds) == 1 and x.size > 0
+        steady = len(run.bounds) == 1 and x.size > 0
         look["linestyle"] = "--" if steady else "-"
         label = "lower bound at the end" if steady else "lower bound"
         ax.step(below, under, color=style.BLUE, label=label, **look)
@@ -94,30 +76,30 @@ def convergence(
         every, low, high = _together((below, under), (x, y))
         shade: dict[str, Any] = {"color": style.GRID, "alpha": 0.6, "lw": 0}
         ax.fill_between(every, low, high, step="post", label="gap", **shade)
-    units = " (time units)" if curve.objective == "makespan" else ""
-    style.dress(ax, x=f"time ({unit})", y=curve.objective + units)
+    units = " (time units)" if run.objective == "makespan" else ""
+    style.dress(ax, x=f"time ({unit})", y=run.objective + units)
     _value_axis(ax, [*y.tolist(), *under.tolist()])
     _time_axis(ax, end_s, unit_s, float(min(x, default=end_s)) if log_time else None)
     style.legend_above(ax)
-    style.title(ax, curve.name, _title(curve))
+    style.title(ax, run.name, _title(run))
     return ax
 
 
-def _gaps(curves: Mapping[str, Curve], ax: Axes | None, log_time: bool) -> Axes:
+def _gaps(runs: Mapping[str, Run], ax: Axes | None, log_time: bool) -> Axes:
     """Draw the gaps of several runs over time."""
     ax = style.axes_for(ax, SIZE)
-    end_s = max([LEAST_S, *(curve.end_s for curve in curves.values())])
+    end_s = max([LEAST_S, *(run.end_s for run in runs.values())])
     unit_s, unit = (1.0, "s") if log_time else time_unit(end_s)
     least_s = LEAST_S if log_time else 0.0
     looks = cycle(product(("-", "--", ":"), style.SERIES))
     first_s = end_s
-    for (name, curve), (dash, color) in zip(curves.items(), looks, strict=False):
-        if not (curve.incumbents and curve.bounds):
+    for (name, run), (dash, color) in zip(runs.items(), looks, strict=False):
+        if not (run.incumbents and run.bounds):
             raise DpbbError(f"convergence: expected a gap of {name}, got none")
         x, low, high = _together(
             *(
-                _steps(steps, least_s, curve.end_s, unit_s)
-                for steps in (curve.bounds, curve.incumbents)
+                _steps(steps, least_s, run.end_s, unit_s)
+                for steps in (run.bounds, run.incumbents)
             )
         )
         gap = 100 * (high - low) / np.maximum(high, 1)
@@ -128,69 +110,6 @@ def _gaps(curves: Mapping[str, Curve], ax: Axes | None, log_time: bool) -> Axes:
     _time_axis(ax, end_s, unit_s, first_s if log_time else None)
     style.legend_above(ax)
     return ax
-
-
-def curve_of(data: Any) -> Curve:
-    """Return what ``convergence`` draws of its data."""
-    steps: Sequence[Improvement]
-    if isinstance(data, Result):
-        name, end_s, value = data.instance, data.seconds, data.makespan
-        bounds = [(bound.seconds, bound.value) for bound in data.bounds]
-        if not bounds or bounds[-1][1] < data.lower_bound:
-            bounds.append((end_s if bounds else 0.0, data.lower_bound))
-        steps, objective = data.trajectory, data.objective
-    elif isinstance(data, Checkpoint):
-        name, value = data.spec.instance, data.value
-        objective = objective_of(data.spec.problem)
-        known = [data.cutoff, *(unit.least_lb for unit in data.units)]
-        bounds = [(0.0, min(known if value is None else [*known, value]))]
-        steps, before_s = _all_steps(data)
-        end_s = before_s + data.totals.seconds
-    else:
-        shots = [data] if isinstance(data, Snapshot) else list(data)
-        if not shots:
-            raise DpbbError("convergence: expected snapshots, got none")
-        last = shots[-1]
-        name, end_s, value = last.instance, last.seconds, last.value
-        bounds = _rising(shots)
-        steps, objective = last.trajectory, str(last.objective)
-    incumbents = _incumbents(steps, value)
-    if not incumbents and not bounds:
-        raise DpbbError("convergence: expected incumbents or a lower bound, got none")
-    return Curve(name, incumbents, tuple(bounds), end_s, objective)
-
-
-def _all_steps(saved: Checkpoint) -> tuple[list[Improvement], float]:
-    """Return incumbents from the start of the call, and when it opened the run.
-
-    The heuristics came before the run: their incumbents are in what was asked for.
-    """
-    request = saved.spec.request or Request()
-    before_s, steps = request.seconds, list(request.known.trajectory)
-    for step in saved.trajectory:
-        if not steps or step.value < steps[-1].value:
-            steps.append(replace(step, seconds=before_s + step.seconds))
-    return steps, before_s
-
-
-def _incumbents(
-    steps: Sequence[Improvement], value: int | None
-) -> tuple[tuple[float, int], ...]:
-    """Return (second, value); what was known before the clock ran counts from 0."""
-    if value is None:
-        return ()  # a result that proves nothing of its incumbents has none
-    known = tuple((max(0.0, step.seconds), step.value) for step in steps)
-    return known or ((0.0, value),)
-
-
-def _rising(shots: Sequence[Snapshot]) -> list[tuple[float, int]]:
-    """Return (second, lower bound) wherever the bound is another than before."""
-    found: list[tuple[float, int]] = []
-    for shot in shots:
-        bound = shot.lower_bound
-        if bound is not None and (not found or found[-1][1] != bound):
-            found.append((0.0 if not found else shot.seconds, bound))
-    return found
 
 
 def _steps(
@@ -242,11 +161,9 @@ def _value_axis(ax: Axes, values: Sequence[int]) -> None:
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
 
 
-def _title(curve: Curve) -> str:
-    if not curve.incumbents:
-        return f": no schedule; lower bound {curve.bound}"
-    value = curve.incumbents[-1][1]
-    if curve.bound is None:
-        return f": {curve.objective} {value}"
-    gap = (value - curve.bound) / max(value, 1)
-    return f": {curve.objective} {value}, lower bound {curve.bound}, gap {gap:.2%}"
+def _title(run: Run) -> str:
+    if not run.incumbents:
+        return f": no schedule; lower bound {run.bound}"
+    if run.gap is None:
+        return f": {run.objective} {run.value}"
+    return f": {run.objective} {run.value}, lower bound {run.bound}, gap {run.gap:.2%}"

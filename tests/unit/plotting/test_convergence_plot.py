@@ -6,7 +6,7 @@ import pytest
 from dpbb.coordination.messages import Known, Request
 from dpbb.errors import DpbbError
 from dpbb.plotting import convergence
-from dpbb.plotting.convergence_plot import curve_of
+from dpbb.plotting.runs import run_of
 from dpbb.result import Improvement, ProvedBound
 from tests.specs import changed
 from tests.unit.plotting.samples import checkpoint, result, snapshot
@@ -43,7 +43,7 @@ def test_the_bound_of_a_checkpoint_is_never_above_its_incumbent(ax):
     assert over.ub == over.value + 1
     convergence(over, ax)
     assert ax.get_title("left").endswith("makespan 36, lower bound 36, gap 0.00%")
-    assert curve_of(replace(over, cutoff=30)).bound == 30
+    assert run_of(replace(over, cutoff=30)).bound == 30
 
 
 def test_a_checkpoint_begins_with_the_heuristics():
@@ -51,9 +51,9 @@ def test_a_checkpoint_begins_with_the_heuristics():
     found = (Improvement(0.25, 60, "neh"), Improvement(0.5, 50, "ig"))
     request = Request(seconds=1.0, known=Known(trajectory=found))
     saved = replace(saved, spec=replace(saved.spec, request=request))
-    curve = curve_of(saved)
-    assert curve.incumbents == ((0.25, 60), (0.5, 50), (2.5, 36))
-    assert curve.end_s == 5.0
+    run = run_of(saved)
+    assert run.incumbents == ((0.25, 60), (0.5, 50), (2.5, 36))
+    assert run.end_s == 5.0
 
 
 def test_gaps_of_several_runs(ax):

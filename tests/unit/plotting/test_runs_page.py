@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.plotting.runs_page import COLUMNS, run_of, runs_page
+from dpbb.plotting.runs import COLUMNS, run_of
+from dpbb.plotting.runs_page import runs_page
 from dpbb.result import Status
 from tests.unit.dashboard.fakes import seat
 from tests.unit.plotting.samples import checkpoint, result, snapshot
@@ -25,7 +26,7 @@ def cells(run):
 
 
 def test_rows_tell_how_a_run_went():
-    run = run_of("run.log", ROWS)
+    run = run_of(ROWS, "run.log")
     row = cells(run)
     assert (row["instance"], row["ended"], row["from"]) == (
         *("joinery", "optimal, proved", "run.log"),
@@ -39,7 +40,7 @@ def test_rows_tell_how_a_run_went():
 
 
 def test_where_no_row_is_the_last_the_run_is_not_over():
-    assert cells(run_of("run.log", ROWS[:2]))["ended"] == "running at the last row"
+    assert cells(run_of(ROWS[:2], "run.log"))["ended"] == "running at the last row"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_where_no_row_is_the_last_the_run_is_not_over():
     ],
 )
 def test_other_kinds_of_runs(data, ended, nodes):
-    row = cells(run_of("here", data))
+    row = cells(run_of(data, "here"))
     assert (row["ended"], row["nodes"]) == (ended, nodes)
 
 
@@ -66,7 +67,7 @@ def paths(page):
 
 
 def test_curves_are_where_the_axes_say():
-    page = runs_page([run_of("run.log", ROWS)])
+    page = runs_page([run_of(ROWS, "run.log")])
     ticks = re.findall(r'<text x="58" y="([\d.]+)" text-anchor="end">(\d+)</', page)
     (y1, v1), (y2, v2) = ((float(y) - 4, int(v)) for y, v in ticks[:2])
     bound = paths(page)["lower bound: 40"]
@@ -79,7 +80,7 @@ def test_curves_are_where_the_axes_say():
 
 def test_a_page_needs_nothing_else_and_runs_nothing_of_a_name():
     bad = "<script>alert(1)</script>"
-    run = run_of(bad, [replace(row, instance=bad) for row in ROWS])
+    run = run_of([replace(row, instance=bad) for row in ROWS], bad)
     page = runs_page([run])
     assert not re.search(r"<script|<link|<img|https?:|url\(|@import", page)
     assert "&lt;script&gt;" in page
@@ -87,7 +88,7 @@ def test_a_page_needs_nothing_else_and_runs_nothing_of_a_name():
 
 def test_a_run_without_schedule_or_bound_is_a_row():
     none = result(status=Status.UNKNOWN, makespan=None, permutation=None, trajectory=())
-    run = run_of("x", none)
+    run = run_of(none, "x")
     assert cells(run)["gap"] is None
-    empty = replace(run, curve=replace(run.curve, bounds=()))
+    empty = replace(run, bounds=())
     assert '<td title="lower bound">-</td>' in runs_page([empty])

@@ -1,0 +1,208 @@
+"""What plots and pages show of a run, from whatever it left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.messages import Request
+from dpbb.coordination.snapshot import Snapshot
+from dpbb.errors import DpbbError
+from dpbb.problem import objective_of
+from dpbb.progress.words import format_seconds, goes_on, state_word
+from dpbb.result import Improvement, Result
+from dpbb.text.names import percent, plural
+
+Points = Sequence[tuple[float, float]]
+
+COLUMNS = (
+    *("instance", "ended", "objective", "best", "lower bound", "gap", "nodes"),
+    *("time", "explored by", "from"),
+)
+"""Columns of the table of runs."""
+
+LESS = ("explored by", "objective", "lower bound", "nodes", "time", "gap")
+"""Those of them that a narrow terminal does without, in this order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How a run went.
+
+    Parameters
+    ----------
+    name
+        Of the instance.
+    incumbents, bounds
+        (second, value) as steps, until ``end_s``.
+    ended, workers
+        How it ended, and what explored.
+    nodes
+        How many it has explored.
+    source
+        The file, or what was asked for.
+    growth
+        (second, nodes); empty where only the end is known.
+    shares
+        (worker, share of the nodes), the largest first.
+    """
+
+    name: str
+    incumbents: tuple[tuple[float, int], ...]
+    bounds: tuple[tuple[float, int], ...]
+    end_s: float
+    ended: str
+    workers: str
+    nodes: int
+    objective: str = "makespan"
+    source: str = ""
+    growth: Points = ()
+    shares: Sequence[tuple[str, float]] = ()
+
+    @property
+    def value(self) -> int | None:
+        """The last incumbent."""
+        return self.incumbents[-1][1] if self.incumbents else None
+
+    @property
+    def bound(self) -> int | None:
+        """The last lower bound."""
+        return self.bounds[-1][1] if self.bounds else None
+
+    @property
+    def gap(self) -> float | None:
+        """(value - bound) / value; None where one of them is not known."""
+        if self.value is None or self.bound is None:
+            return None
+        return (self.value - self.bound) / max(self.value, 1)
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """Values of ``COLUMNS``."""
+        gap = None if self.gap is None else percent(max(0.0, self.gap))
+        return (
+            *(self.name, self.ended, self.objective, self.value, self.bound, gap),
+            *(self.nodes, format_seconds(self.end_s), self.workers, self.source),
+        )
+
+
+def run_of(
+    data: Result | Checkpoint | Snapshot | Sequence[Snapshot], source: str = ""
+) -> Run:
+    """Return how the run of a result, a checkpoint, or snapshots of it went.
+
+    DpbbError: there is neither an incumbent nor a lower bound.
+    """
+    if isinstance(data, Result):
+        run = _of_result(data)
+    elif isinstance(data, Checkpoint):
+        run = _of_checkpoint(data)
+    else:
+        run = _of_snapshots([data] if isinstance(data, Snapshot) else list(data))
+    if not run.incumbents and not run.bounds:
+        raise DpbbError("convergence: expected incumbents or a lower bound, got none")
+    return replace(run, source=source)
+
+
+def _of_result(data: Result) -> Run:
+    bounds = [(bound.seconds, bound.value) for bound in data.bounds]
+    if not bounds or bounds[-1][1] < data.lower_bound:
+        bounds.append((data.seconds if bounds else 0.0, data.lower_bound))
+    return Run(
+        name=data.instance,
+        incumbents=_incumbents(data.trajectory, data.makespan),
+        bounds=tuple(bounds),
+        end_s=data.seconds,
+        objective=data.objective,
+        ended=f"{data.status}, {data.termination}".replace("_", " "),
+        workers=crew(len(data.seats), data.engine),
+        nodes=data.nodes,
+    )
+
+
+def _of_checkpoint(data: Checkpoint) -> Run:
+    """Heuristics came before the run: their incumbents are in what was asked for."""
+    value = data.value
+    known = [data.cutoff, *(unit.least_lb for unit in data.units)]
+    request = data.spec.request or Request()
+    steps = list(request.known.trajectory)
+    for step in data.trajectory:
+        if not steps or step.value < steps[-1].value:
+            steps.append(replace(step, seconds=request.seconds + step.seconds))
+    optimal = value is not None and value <= data.cutoff
+    ended = "proved optimal" if optimal else f"nothing below {data.ub:,}, proved"
+    if data.units:
+        ended = f"a checkpoint with {plural(len(data.units), 'part')} left"
+    return Run(
+        name=data.spec.instance,
+        incumbents=_incumbents(steps, value),
+        bounds=((0.0, min(known if value is None else [*known, value])),),
+        end_s=request.seconds + data.totals.seconds,
+        objective=objective_of(data.spec.problem),
+        ended=ended,
+        workers=_counted(data.seats.values()),
+        nodes=data.totals.nodes,
+    )
+
+
+def _of_snapshots(shots: Sequence[Snapshot]) -> Run:
+    if not shots:
+        raise DpbbError("convergence: expected snapshots, got none")
+    last = replace(shots[-1], run_id="")  # that is no run where the root proved all
+    bounds: list[tuple[float, int]] = []
+    for shot in shots:
+        bound = shot.lower_bound
+        if bound is not None and (not bounds or bounds[-1][1] != bound):
+            bounds.append((shot.seconds if bounds else 0.0, bound))
+    most = max((shot.seats for shot in shots), key=len)
+    devices = _counted(f"{seat.device} ({seat.engine})" for seat in most)
+    return Run(
+        name=last.instance,
+        incumbents=_incumbents(last.trajectory, last.value),
+        bounds=tuple(bounds),
+        end_s=last.seconds,
+        objective=str(last.objective),
+        ended=f"{last.state} at the last row" if goes_on(last) else state_word(last),
+        workers="; ".join(filter(None, (devices, last.submitter))),
+        nodes=last.nodes,
+        growth=[(shot.seconds, shot.nodes) for shot in shots],
+        shares=_shares(shots),
+    )
+
+
+def _incumbents(
+    steps: Iterable[Improvement], value: int | None
+) -> tuple[tuple[float, int], ...]:
+    """Return (second, value); what was known before the clock ran counts from 0."""
+    if value is None:
+        return ()  # a result that proves nothing of its incumbents has none
+    known = tuple((max(0.0, step.seconds), step.value) for step in steps)
+    return known or ((0.0, value),)
+
+
+def crew(count: int, engine: str) -> str:
+    """Write what explored: ``2 x cpu``."""
+    return f"{count:,} x {engine}" if count else "no tree"
+
+
+def _counted(names: Iterable[str]) -> str:
+    """Write what there is of each kind: ``2 x cpu, 1 x gpu``."""
+    counts = Counter(names)
+    return ", ".join(f"{count:,} x {name}" for name, count in sorted(counts.items()))
+
+
+def _shares(rows: Sequence[Snapshot]) -> list[tuple[str, float]]:
+    """Return what part each worker has of the nodes, by the rates that rows report."""
+    done: dict[str, float] = {}
+    for before, row in pairwise(rows):
+        passed = max(0.0, row.seconds - before.seconds)
+        for seat in row.seats:
+            name = f"{seat.label}, {seat.device}"
+            done[name] = done.get(name, 0.0) + seat.nodes_per_second * passed
+    whole = sum(done.values())
+    shares = [(name, nodes / whole) for name, nodes in done.items() if whole]
+    return sorted(shares, key=lambda share: -share[1])
