@@ -518,35 +518,6 @@ class SolveOptions:
         """Names and values that JSON and TOML can hold; ``from_mapping``'s inverse."""
         return {**to_mapping(self, OPTIONS), "tuning": self.tuning.to_mapping()}
 
-    def tree(
-        self, ub: int | None, bound: str, default: BranchingRule = BranchingRule.MINMIN
-    ) -> TreeOptions:
-        """Options of the tree; ``dpbb.tree.branching.tree_of`` knows the problem, too.
-
-        Parameters
-        ----------
-        ub
-            Upper bound after the start heuristics, or as given: what MinBranch compares
-            with unless ``branching_ub`` is given. None when there is neither.
-        bound
-            That of the problem (``dpbb.problem.bound_of``), which may be a longer text
-            than the option.
-        default
-            The rule where none is given.
-        """
-        branching = self.branching or default
-        branching_ub = self.tuning.branching_ub
-        if branching_ub is None:
-            branching_ub = ub
-        if branching is not BranchingRule.MINBRANCH:
-            branching_ub = None
-        elif branching_ub is None:
-            raise OptionError(
-                "branching_ub: expected a value, as minbranch compares bounds with it "
-                "and neither a heuristic nor upper_bound, cutoff or initial gives one"
-            )
-        return TreeOptions(branching, branching_ub, bound, self.tuning.root_order)
-
 
 OPTIONS = rows_of(SolveOptions)
 """The rows, by name."""

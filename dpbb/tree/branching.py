@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.errors import OptionError
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions
 from dpbb.problem import NO_CHILD, SIDES, Problem, bound_of, kinds_of, sides_of
 
@@ -42,8 +43,23 @@ def tree_of(
     Without a rule it is the first of ``rules_of``. Of problems with equal jobs it is of
     rule version 2, unless all optima are wanted, and copies come right after the first
     of them in root order.
+
+    ``ub``: the upper bound after the start heuristics, or as given: what MinBranch
+    compares with unless ``branching_ub`` is given; None when there is neither.
+
+    OptionError: MinBranch has no value to compare with.
     """
-    tree = options.tree(ub, bound_of(problem), rules_of(problem)[0])
+    branching, branching_ub = options.branching or rules_of(problem)[0], None
+    if branching is BranchingRule.MINBRANCH:
+        given = options.tuning.branching_ub
+        branching_ub = ub if given is None else given
+        if branching_ub is None:
+            raise OptionError(
+                "branching_ub: expected a value, as minbranch compares bounds with it "
+                "and neither a heuristic nor upper_bound, cutoff or initial gives one"
+            )
+    root_order = options.tuning.root_order
+    tree = TreeOptions(branching, branching_ub, bound_of(problem), root_order)
     kinds = None if options.all_optima else kinds_of(problem)
     if kinds is None:
         return tree

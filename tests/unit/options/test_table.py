@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import OPTIONS, BranchingRule, EngineName, SolveOptions
+from dpbb.options import OPTIONS, EngineName, SolveOptions
 
 
 def test_every_option_has_its_own_flag_and_says_what_is_allowed():
@@ -105,21 +105,3 @@ def test_the_command_line_takes_minutes_and_hours(text, value):
         row.kind.parse(f"-{text}", row.flag)
     with pytest.raises(OptionError, match="also 30m or 2h, got '1h"):
         row.kind.parse(f"1h{text}", row.flag)
-
-
-def test_minbranch_needs_a_value_to_compare_with():
-    """Without any UB a minbranch tree is not defined (law 1)."""
-    options = SolveOptions(branching="minbranch")
-    assert options.tree(99, "lb1").branching_ub == 99
-    assert options.replace(tuning={"branching_ub": 7}).tree(99, "lb1").branching_ub == 7
-    with pytest.raises(
-        OptionError, match="branching_ub: expected a value, as minbranch"
-    ):
-        options.tree(None, "lb1")
-
-
-def test_other_rules_do_not_depend_on_a_ub():
-    """A branching_ub that no rule reads must not tell two trees apart."""
-    tree = SolveOptions(tuning={"branching_ub": 7}).tree(99, "lb1")
-    assert tree.branching is BranchingRule.MINMIN
-    assert tree.branching_ub is None

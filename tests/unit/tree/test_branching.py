@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions
 from dpbb.problem import NO_CHILD, kinds_of
@@ -45,6 +45,25 @@ def test_the_default_depends_on_the_number_of_jobs(n_jobs, rule):
     shop = FlowShopProblem(FlowShopInstance("shop", np.ones((n_jobs, 2), np.int64)))
     assert tree_of(shop, SolveOptions(), 500).branching is rule
     assert tree_of(shop, SolveOptions(branching="front"), 500).branching == "front"
+
+
+def test_minbranch_needs_a_value_to_compare_with():
+    """Without any UB a minbranch tree is not defined (law 1)."""
+    options = SolveOptions(branching="minbranch")
+    given = options.replace(tuning={"branching_ub": 7})
+    assert tree_of(EQUAL, options, 99).branching_ub == 99
+    assert tree_of(EQUAL, given, 99).branching_ub == 7
+    with pytest.raises(
+        OptionError, match="branching_ub: expected a value, as minbranch"
+    ):
+        tree_of(EQUAL, options, None)
+
+
+def test_other_rules_do_not_depend_on_a_ub():
+    """A branching_ub that no rule reads must not tell two trees apart."""
+    tree = tree_of(EQUAL, SolveOptions(tuning={"branching_ub": 7}), 99)
+    assert tree.branching is MINMIN
+    assert tree.branching_ub is None
 
 
 def test_rules_of_one_side_need_no_bounds():
