@@ -36,6 +36,7 @@ from dpbb.options import TreeOptions
 from dpbb.problem import Problem
 from dpbb.problems import model_of
 from dpbb.tree.branching import refusal
+from dpbb.tree.work_unit import WorkUnit
 
 LEAST_STRATA, MOST_STRATA = 8, 4096
 """Strata of one depth; where UB - LB has more values, neighbors share one."""
@@ -140,7 +141,8 @@ class Sampler:
         reason = refusal(problem, tree)
         if reason is not None:
             raise OptionError(reason)
-        self._n_jobs, self._given = problem.n_jobs, roots
+        self._n_jobs = problem.n_jobs
+        self._given = roots or RootSample.of(WorkUnit.whole(problem.n_jobs))
         self._ub = min(ub, problem.trivial_ub)
         model = model_of(problem, "cpu", tree.bound)
         self.compiled = get_engine("cpu").supports(problem, tree) is None
@@ -239,13 +241,9 @@ class Sampler:
     ) -> tuple[Found, NDArray[np.float64]]:
         """Make one probe; with it come the nodes of every stratum, (strata.count,)."""
         random = np.random.default_rng(seed)
-        drawn = False
-        if self._given is None:
-            entries = {0: self._root()}
-        else:
-            some = self._given.drawn(self._nodes.most_roots, random)
-            drawn = bool((some.weights != 1).any())
-            entries = self._walked(some, np.zeros(len(some.depths), np.int64))
+        some = self._given.drawn(self._nodes.most_roots, random)
+        drawn = bool((some.weights != 1).any())
+        entries = self._walked(some, np.zeros(len(some.depths), np.int64))
         below, sizes, visited, thinned, widest = self._descend(
             entries, samples, random, 1
         )
@@ -311,10 +309,6 @@ class Sampler:
             )
         return below, sizes, visited, thinned, widest
 
-    def _root(self) -> Weighed:
-        last = np.full(1, self._strata.count - 1)
-        return Weighed(self._nodes.root(), np.ones(1), last, np.zeros(1, np.int64))
-
     def _strata_of(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
         found = (self._ub - 1 - bounds) // self._strata.width
         return np.minimum(found, self._strata.count - 1)
@@ -337,7 +331,7 @@ class Sampler:
         ``numbers``: what stands for each in ``Weighed.roots``.
         """
         entries: dict[int, Weighed] = {}
-        level, strata = self._nodes.root(), self._root().strata
+        level, strata = self._nodes.root(), np.full(1, self._strata.count - 1)
         rows = np.arange(len(roots.depths))  # roots that are not reached yet,
         at = np.zeros(len(rows), np.intp)  # and the nodes of the level that are above
         for depth in range(self._n_jobs):
