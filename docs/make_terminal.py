@@ -50,7 +50,7 @@ def main() -> int:
             super().update(snapshot)
             late = snapshot.decomposed and snapshot.seconds >= options.seconds
             if late and not self.picture:
-                console.print(self.view)
+                console.print(self)
                 self.picture = console.export_svg(
                     title=f"dpbb solve {options.instance}"
                 )

@@ -92,16 +92,31 @@ class Progress:
 
 
 class SnapshotProgress(Progress):
-    """Shows also the time before there is a run as snapshots: of ``NO_RUN``."""
+    """Shows also the time before there is a run as snapshots: of ``NO_RUN``.
+
+    Attributes
+    ----------
+    last
+        The last snapshot.
+    dashboard
+        Address of the page that shows the run live; empty until it is known.
+    """
 
     def __init__(self) -> None:
         self.last = STARTING
+        self.dashboard = ""
         self._news = News()
         self._began = time.monotonic()
 
     def begin(self, instance: str) -> None:
         """See ``Progress.begin``."""
         self.update(replace(self.last, instance=instance))
+
+    def note(self, text: str) -> None:
+        """Keep the address of the page; see ``Progress.note``."""
+        place, _, address = text.partition(" ")
+        if place == "dashboard":
+            self.dashboard = address
 
     def waiting(self, text: str) -> None:
         """See ``Progress.waiting``."""

@@ -23,13 +23,6 @@ class JsonLines(SnapshotProgress):
         self._stream, self._interval_s = stream, interval_s
         self._due_s = 0.0
         self._shown: Snapshot | None = None
-        self._more: dict[str, str] = {}
-
-    def note(self, text: str) -> None:
-        """Keep the address of the page."""
-        place, _, address = text.partition(" ")
-        if place == "dashboard":
-            self._more = {place: address}
 
     def alert(self, text: str) -> None:
         """Write nothing: the stream has lines of JSON alone."""
@@ -51,7 +44,8 @@ class JsonLines(SnapshotProgress):
             self._shown = snapshot
             self._due_s = snapshot.seconds + self._interval_s
         shifted = _later(snapshot, self.since_s(snapshot))
-        self._stream.write(snapshot_json(shifted, **self._more) + "\n")
+        page = {"dashboard": self.dashboard} if self.dashboard else {}
+        self._stream.write(snapshot_json(shifted, **page) + "\n")
         self._stream.flush()
 
     def done(self, result: Result) -> None:

@@ -2,15 +2,15 @@
 
 Drawn by ``rich``, four times a second, by a thread of its own: the clock runs on while
 heuristics compute. The cursor stays visible: a process that is killed leaves a terminal
-as it should be. Signal handlers only set ``View.alert``: one that printed could wait
-for the lock that the code it interrupted holds.
+as it should be. Signal handlers only note an alert: one that printed could wait for the
+lock that the code it interrupted holds.
 """
 
 import math
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.progress.base import NO_RUN, STARTING, TOLD
+from dpbb.progress.base import NO_RUN, TOLD, SnapshotProgress
 from dpbb.progress.rows import ProgressPrinter, format_event
 from dpbb.progress.words import (
     TROUBLE,
@@ -83,53 +83,10 @@ class Drawn(LiveRender):
             yield part
 
 
-@dataclass(slots=True)
-class View:
-    """The state of a run, drawn as it is when it is drawn.
-
-    One thread sets it, another one draws it. ``received`` is when the snapshot came, as
-    ``time.monotonic()`` has it; ``offset_s`` as of ``Progress``.
-    """
-
-    snapshot: Snapshot = STARTING
-    offset_s: float = 0.0
-    received: float = field(default_factory=time.monotonic)
-    dashboard: str = ""
-    alert: str | None = None
-
-    def set(self, snapshot: Snapshot, offset_s: float = 0.0) -> None:
-        """Take a newer state."""
-        self.offset_s, self.received = offset_s, time.monotonic()
-        self.snapshot = snapshot
-
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> RenderResult:
-        width, plain = min(options.max_width, WIDEST), options.ascii_only
-        since = time.monotonic() - self.received if goes_on(self.snapshot) else 0.0
-        now = replace(self.snapshot, seconds=self.snapshot.seconds + since)
-        elapsed = format_seconds(now.seconds + self.offset_s)
-        words = [clean(now.instance) or "dpbb", state_word(now), elapsed]
-        yield _head(words, width, plain=plain)
-        for name, text in outlook(now):
-            yield _line(name, Text(text))
-        yield _grid(facts(now), width)
-        lines = [*details(now)]
-        if self.dashboard:
-            lines.insert(0, ("dashboard", self.dashboard))
-        for name, text in lines:
-            yield _line(name, Text(clean(text), "yellow" if name == TROUBLE else ""))
-        yield from _events(now, self.offset_s)
-        if since > SILENT_S and now.run_id != NO_RUN:
-            text = f"no news from the scheduler for {format_seconds(since)}"
-            yield _line(TROUBLE, Text(text, "bold yellow"))
-        if self.alert is not None:
-            yield _line("", Text(clean(self.alert), "bold yellow"))
-        yield Text()  # the terminal writes ^C here, and nothing is wrapped by it
-
-
 class LiveProgress(ProgressPrinter):
-    """Rows of new incumbents, and below them the state of the run.
+    """Rows of new incumbents, and below them the state of the run when it is drawn.
+
+    One thread sets the state, another one draws it.
 
     Parameters
     ----------
@@ -144,29 +101,28 @@ class LiveProgress(ProgressPrinter):
             file=stream, force_terminal=True, highlight=False, markup=False, emoji=False
         )
         super().__init__(stream, math.inf, self._console.width)
-        self.view = View()
+        self._received = time.monotonic()
+        self._alert = ""
         self._live: Live | None = None
         self._closed = False
 
     def note(self, text: str) -> None:
         """Keep the address of the dashboard for the view, write other lines."""
-        place, _, address = text.partition(" ")
-        if place == "dashboard":
-            self.view.dashboard = clean(address)
-        else:
+        SnapshotProgress.note(self, text)
+        if not text.startswith("dashboard "):
             self._write(text, "dim")
         self._open()
 
     def update(self, snapshot: Snapshot) -> None:
         """Show the snapshot, and write a row for a new incumbent."""
         self.width = self._console.width
-        self.view.set(snapshot, self.since_s(snapshot))
+        self._received = time.monotonic()
         super().update(snapshot)
         self._open()
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last row of the run, and take the view away."""
-        self.view.set(snapshot, self.since_s(snapshot))
+        self.last = snapshot
         super().finish(snapshot)
         self.close()
 
@@ -175,7 +131,7 @@ class LiveProgress(ProgressPrinter):
         if self._live is None:
             super().alert(text)
         else:
-            self.view.alert = text
+            self._alert = text
 
     def close(self) -> None:
         """Take the view away; what was written above it stays."""
@@ -183,14 +139,40 @@ class LiveProgress(ProgressPrinter):
         if self._live is not None:
             self._live.stop()
             self._live = None  # now, so that no alert meanwhile is printed by it
-            if self.view.alert is not None:
-                self._write(self.view.alert)
+            if self._alert:
+                self._write(self._alert)
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        width, plain = min(options.max_width, WIDEST), options.ascii_only
+        last, offset_s = self.last, self.since_s(self.last)
+        since = time.monotonic() - self._received if goes_on(last) else 0.0
+        now = replace(last, seconds=last.seconds + since)
+        elapsed = format_seconds(now.seconds + offset_s)
+        words = [clean(now.instance) or "dpbb", state_word(now), elapsed]
+        yield _head(words, width, plain=plain)
+        for name, text in outlook(now):
+            yield _line(name, Text(text))
+        yield _grid(facts(now), width)
+        lines = [*details(now)]
+        if self.dashboard:
+            lines.insert(0, ("dashboard", self.dashboard))
+        for name, text in lines:
+            yield _line(name, Text(clean(text), "yellow" if name == TROUBLE else ""))
+        yield from _events(now, offset_s)
+        if since > SILENT_S and now.run_id != NO_RUN:
+            text = f"no news from the scheduler for {format_seconds(since)}"
+            yield _line(TROUBLE, Text(text, "bold yellow"))
+        if self._alert:
+            yield _line("", Text(clean(self._alert), "bold yellow"))
+        yield Text()  # the terminal writes ^C here, and nothing is wrapped by it
 
     def _open(self) -> None:
         if self._live is not None or self._closed:
             return
         self._live = Live(
-            self.view,
+            self,
             console=self._console,
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
@@ -198,7 +180,7 @@ class LiveProgress(ProgressPrinter):
             # A stdout that goes elsewhere has to go on to do so.
             redirect_stdout=sys.stdout.isatty(),
         )
-        self._live._live_render = Drawn(self.view, self._console)
+        self._live._live_render = Drawn(self, self._console)
         self._live.start(refresh=True)
 
     def _waits(self, snapshot: Snapshot) -> None:

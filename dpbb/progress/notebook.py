@@ -35,7 +35,6 @@ class NotebookProgress(SnapshotProgress):
         super().__init__()
         self._handle: Any = None
         self._updated = float("-inf")
-        self._dashboard: str | None = None
         self._shown = self.last
         self._result: Result | None = None
         import IPython
@@ -47,9 +46,7 @@ class NotebookProgress(SnapshotProgress):
 
     def note(self, text: str) -> None:
         """Keep the address of the dashboard; the rest is of no use in a notebook."""
-        place, _, address = text.partition(" ")
-        if place == "dashboard":
-            self._dashboard = address
+        super().note(text)
         self.update(self.last)
 
     def update(self, snapshot: Snapshot) -> None:
@@ -63,7 +60,7 @@ class NotebookProgress(SnapshotProgress):
         """Show the last state of the run."""
         self.last = self._shown = snapshot
         offset_s = self.since_s(snapshot)
-        page = snapshot_html(snapshot, dashboard=self._dashboard, offset_s=offset_s)
+        page = snapshot_html(snapshot, dashboard=self.dashboard, offset_s=offset_s)
         words = [_title(snapshot, offset_s)]
         words += [f"{name} {value}" for name, value in _rows(snapshot)]
         self._show(page, ", ".join(words))

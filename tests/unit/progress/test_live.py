@@ -11,16 +11,16 @@ import pytest
 from rich.console import Console
 
 from dpbb.progress.base import STARTING
-from dpbb.progress.live import LiveProgress, SteadyConsole, View
+from dpbb.progress.live import LiveProgress, SteadyConsole
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 ERASE = "\x1b[2K"
 HIDE_CURSOR = "\x1b[?25l"
 
 
-def panel(snapshot, *, width=80, encoding="utf-8", **how):
-    view = View(**how)
-    view.set(snapshot)
+def panel(snapshot, *, width=80, encoding="utf-8", dashboard="", alert=""):
+    view = LiveProgress(io.StringIO())
+    view.last, view.dashboard, view._alert = snapshot, dashboard, alert
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
     Console(file=file, width=width, color_system=None).print(view)
