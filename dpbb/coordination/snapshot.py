@@ -1,6 +1,8 @@
 """The one read model of a run: what dashboard, progress rows, logs and metrics see."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from dpbb.result import Improvement, Termination, Totals
@@ -254,3 +256,35 @@ class Snapshot(Totals):
     def exhausted(self) -> bool:
         """Whether the whole tree is explored: what is known then is proved."""
         return self.termination == Termination.EXHAUSTED
+
+    def later(self, seconds: float) -> Snapshot:
+        """Return it with times that count from so many seconds before.
+
+        When its seats reported last stays as it is.
+        """
+        if not seconds:
+            return self
+        saved = self.checkpoint
+
+        def at(time: float | None) -> float | None:
+            return None if time is None else seconds + time
+
+        if saved is not None:
+            saved = replace(
+                saved,
+                last_s=at(saved.last_s),
+                next_s=at(saved.next_s),
+                error_s=at(saved.error_s),
+            )
+        return replace(
+            self,
+            seconds=seconds + self.seconds,
+            trajectory=tuple(
+                replace(one, seconds=seconds + one.seconds) for one in self.trajectory
+            ),
+            events=tuple(
+                replace(one, seconds=seconds + one.seconds, first_s=at(one.first_s))
+                for one in self.events
+            ),
+            checkpoint=saved,
+        )

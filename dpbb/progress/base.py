@@ -94,6 +94,8 @@ class Progress:
 class SnapshotProgress(Progress):
     """Shows also the time before there is a run as snapshots: of ``NO_RUN``.
 
+    All times that it shows count from the start of the solve.
+
     Attributes
     ----------
     last
@@ -110,7 +112,7 @@ class SnapshotProgress(Progress):
 
     def begin(self, instance: str) -> None:
         """See ``Progress.begin``."""
-        self.update(replace(self.last, instance=instance))
+        self._take(replace(self.last, instance=instance))
 
     def note(self, text: str) -> None:
         """Keep the address of the page; see ``Progress.note``."""
@@ -123,12 +125,12 @@ class SnapshotProgress(Progress):
         now = replace(self.last, waits_for=text)
         if now.run_id == NO_RUN:
             now = replace(now, seconds=time.monotonic() - self._began)
-        self.update(now)
+        self._take(now)
 
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """See ``Progress.incumbent``."""
         known = min(bound, value)
-        self.update(
+        self._take(
             replace(
                 self.last,
                 seconds=seconds,
@@ -140,12 +142,19 @@ class SnapshotProgress(Progress):
         )
 
     def update(self, snapshot: Snapshot) -> None:
-        """Keep the last snapshot."""
-        self.last = snapshot
+        """See ``Progress.update``."""
+        self._take(snapshot.later(self.offset_s))
 
-    def since_s(self, snapshot: Snapshot) -> float:
-        """Seconds from the start of the solve to what a snapshot counts from."""
-        return 0.0 if snapshot.run_id == NO_RUN else self.offset_s
+    def finish(self, snapshot: Snapshot) -> None:
+        """See ``Progress.finish``."""
+        self._take(snapshot.later(self.offset_s), ended=True)
+
+    def _take(self, snapshot: Snapshot, *, ended: bool = False) -> None:
+        self.last = snapshot
+        self._show(ended=ended)
+
+    def _show(self, *, ended: bool) -> None:
+        """Show the last snapshot, if it is time; ``ended``: the run's last, anyway."""
 
 
 def show(

@@ -27,48 +27,27 @@ class JsonLines(SnapshotProgress):
     def alert(self, text: str) -> None:
         """Write nothing: the stream has lines of JSON alone."""
 
-    def update(self, snapshot: Snapshot) -> None:
+    def _show(self, *, ended: bool) -> None:
         """Write the snapshot if it has something new or the last is old enough."""
-        super().update(snapshot)
+        snapshot = self.last
         _, new = self._news.of(snapshot)
         new |= self._news.waits(snapshot.waits_for)
         due = snapshot.run_id != NO_RUN and snapshot.seconds >= self._due_s
-        if new or due:
-            self.finish(snapshot)
+        if (new or due or ended) and snapshot != self._shown:
+            self._line(snapshot)
 
-    def finish(self, snapshot: Snapshot) -> None:
-        """Write the last snapshot of a run, if it is not written yet."""
-        if snapshot is self._shown:
-            return
+    def _line(self, snapshot: Snapshot) -> None:
         if snapshot.run_id != NO_RUN:
             self._shown = snapshot
             self._due_s = snapshot.seconds + self._interval_s
-        shifted = _later(snapshot, self.since_s(snapshot))
         page = {"dashboard": self.dashboard} if self.dashboard else {}
-        self._stream.write(snapshot_json(shifted, **page) + "\n")
+        self._stream.write(snapshot_json(snapshot, **page) + "\n")
         self._stream.flush()
 
     def done(self, result: Result) -> None:
         """Write the end of a solve that opened no run."""
         if self._shown is None:
-            self.finish(_without_run(result))
-
-
-def _later(snapshot: Snapshot, since: float) -> Snapshot:
-    """Return a snapshot whose times count from so many seconds before."""
-    steps = tuple(
-        replace(step, seconds=since + step.seconds) for step in snapshot.trajectory
-    )
-    events = tuple(
-        replace(
-            event,
-            seconds=since + event.seconds,
-            first_s=None if event.first_s is None else since + event.first_s,
-        )
-        for event in snapshot.events
-    )
-    seconds = since + snapshot.seconds
-    return replace(snapshot, seconds=seconds, trajectory=steps, events=events)
+            self._line(_without_run(result))
 
 
 def _without_run(result: Result) -> Snapshot:

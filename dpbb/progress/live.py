@@ -113,18 +113,15 @@ class LiveProgress(ProgressPrinter):
             self._write(text, "dim")
         self._open()
 
-    def update(self, snapshot: Snapshot) -> None:
-        """Show the snapshot, and write a row for a new incumbent."""
+    def _show(self, *, ended: bool) -> None:
+        """Write a row for a new incumbent; at the end the last, without the view."""
         self.width = self._console.width
         self._received = time.monotonic()
-        super().update(snapshot)
-        self._open()
-
-    def finish(self, snapshot: Snapshot) -> None:
-        """Write the last row of the run, and take the view away."""
-        self.last = snapshot
-        super().finish(snapshot)
-        self.close()
+        super()._show(ended=ended)
+        if ended:
+            self.close()
+        else:
+            self._open()
 
     def alert(self, text: str) -> None:
         """Show the line with the next refresh; takes no lock."""
@@ -146,10 +143,10 @@ class LiveProgress(ProgressPrinter):
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         width, plain = min(options.max_width, WIDEST), options.ascii_only
-        last, offset_s = self.last, self.since_s(self.last)
+        last = self.last
         since = time.monotonic() - self._received if goes_on(last) else 0.0
         now = replace(last, seconds=last.seconds + since)
-        elapsed = format_seconds(now.seconds + offset_s)
+        elapsed = format_seconds(now.seconds)
         words = [clean(now.instance) or "dpbb", state_word(now), elapsed]
         yield _head(words, width, plain=plain)
         for name, text in outlook(now):
@@ -160,7 +157,7 @@ class LiveProgress(ProgressPrinter):
             lines.insert(0, ("dashboard", self.dashboard))
         for name, text in lines:
             yield _line(name, Text(clean(text), "yellow" if name == TROUBLE else ""))
-        yield from _events(now, offset_s)
+        yield from _events(now)
         if since > SILENT_S and now.run_id != NO_RUN:
             text = f"no news from the scheduler for {format_seconds(since)}"
             yield _line(TROUBLE, Text(text, "bold yellow"))
@@ -221,10 +218,10 @@ def _line(name: str, value: Text) -> Text:
     return line.append_text(value)
 
 
-def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:
+def _events(snapshot: Snapshot) -> Iterator[Text]:
     """Tell the latest events of those that are shown nowhere else."""
     elsewhere = ("incumbent", "checkpoint", "donation", *TOLD)
     latest = [event for event in snapshot.events if event.kind not in elsewhere]
     for event in latest[-N_EVENTS:]:
-        text = format_event(event, offset_s=offset_s, width=NAME_WIDTH)
+        text = format_event(event, width=NAME_WIDTH)
         yield Text(text, style="dim", no_wrap=True, overflow="ellipsis")

@@ -47,33 +47,28 @@ class NotebookProgress(SnapshotProgress):
     def note(self, text: str) -> None:
         """Keep the address of the dashboard; the rest is of no use in a notebook."""
         super().note(text)
-        self.update(self.last)
+        self._show(ended=False)
 
-    def update(self, snapshot: Snapshot) -> None:
+    def _show(self, *, ended: bool) -> None:
         """Show the run, twice a second at most, but at once what it waits for."""
-        waits = snapshot.waits_for != self.last.waits_for
-        super().update(snapshot)
-        if waits or time.monotonic() - self._updated >= PAUSE_S:
-            self.finish(snapshot)
-
-    def finish(self, snapshot: Snapshot) -> None:
-        """Show the last state of the run."""
-        self.last = self._shown = snapshot
-        offset_s = self.since_s(snapshot)
-        page = snapshot_html(snapshot, dashboard=self.dashboard, offset_s=offset_s)
-        words = [_title(snapshot, offset_s)]
-        words += [f"{name} {value}" for name, value in _rows(snapshot)]
-        self._show(page, ", ".join(words))
+        waits = self.last.waits_for != self._shown.waits_for
+        if not (ended or waits or time.monotonic() - self._updated >= PAUSE_S):
+            return
+        self._shown = self.last
+        page = snapshot_html(self.last, dashboard=self.dashboard)
+        words = [_title(self.last)]
+        words += [f"{name} {value}" for name, value in _rows(self.last)]
+        self._display(page, ", ".join(words))
 
     def done(self, result: Result) -> None:
         """Show the result instead."""
         self._result = result
-        self._show(result._repr_html_(), result.summary())
+        self._display(result._repr_html_(), result.summary())
 
     def close(self) -> None:
         """Show the last state that was seen, if the result has not come."""
         if self._shown is not self.last and self._result is None:
-            self.finish(self.last)
+            self._show(ended=True)
 
     def _cell_ended(self, cell: Any) -> None:  # IPython's
         """Leave a result that is the value of the cell to the notebook.
@@ -83,9 +78,9 @@ class NotebookProgress(SnapshotProgress):
         self._events.unregister("post_run_cell", self._cell_ended)
         value = getattr(cell, "result", None)
         if isinstance(value, Result) and value == self._result:
-            self._show("", "")
+            self._display("", "")
 
-    def _show(self, page: str, text: str) -> None:
+    def _display(self, page: str, text: str) -> None:
         import IPython.display as ipython  # untyped functions
 
         self._updated = time.monotonic()
@@ -96,22 +91,15 @@ class NotebookProgress(SnapshotProgress):
             self._handle.update(content, raw=True)
 
 
-def snapshot_html(
-    snapshot: Snapshot, *, dashboard: str | None = None, offset_s: float = 0.0
-) -> str:
+def snapshot_html(snapshot: Snapshot, *, dashboard: str | None = None) -> str:
     """Return the state of a run, as a box of facts.
 
-    Parameters
-    ----------
-    dashboard
-        Address of the page that shows the run live.
-    offset_s
-        Seconds from the start of the solve to the opening of the run.
+    ``dashboard``: address of the page that shows the run live.
     """
     rows: list[tuple[str, object]] = [*_rows(snapshot)]
     if dashboard:
         rows.append(("dashboard", markup.link(dashboard)))
-    label = _title(snapshot, offset_s)
+    label = _title(snapshot)
     if snapshot.run_id != NO_RUN:
         label = f"run {snapshot.run_id}, {label}"
     color = markup.GOOD if state_kind(snapshot) == "proved" else markup.GOING
@@ -122,10 +110,10 @@ def snapshot_html(
     )
 
 
-def _title(snapshot: Snapshot, offset_s: float) -> str:
+def _title(snapshot: Snapshot) -> str:
     if snapshot.run_id == NO_RUN:
         return state_word(snapshot)
-    return f"{state_word(snapshot)}, {format_seconds(snapshot.seconds + offset_s)}"
+    return f"{state_word(snapshot)}, {format_seconds(snapshot.seconds)}"
 
 
 def _rows(snapshot: Snapshot) -> list[tuple[str, str]]:

@@ -71,23 +71,12 @@ def format_header(width: int | None = None) -> str:
     return format_cells({title: title for title in COLUMNS}, width)
 
 
-def format_row(
-    snapshot: Snapshot,
-    *,
-    mark: str = " ",
-    offset_s: float = 0.0,
-    width: int | None = None,
-) -> str:
+def format_row(snapshot: Snapshot, *, mark: str = " ", width: int | None = None) -> str:
     """Return a row under ``format_header(width)``.
 
-    Parameters
-    ----------
-    mark
-        One character; for a new incumbent see ``mark_of``.
-    offset_s
-        Seconds from the start of the solve to the opening of the run.
+    ``mark``: one character; for a new incumbent see ``mark_of``.
     """
-    cells = {"Time": format_seconds(snapshot.seconds + offset_s)}
+    cells = {"Time": format_seconds(snapshot.seconds)}
     if snapshot.run_id != NO_RUN:
         cells |= {
             "Nodes": format_count(snapshot.nodes),
@@ -109,13 +98,13 @@ def format_row(
     return format_cells(cells, width, mark=mark)
 
 
-def format_event(event: EventRecord, *, offset_s: float = 0.0, width: int = 7) -> str:
+def format_event(event: EventRecord, *, width: int = 7) -> str:
     """Return a line for something that happened, its time as in the rows."""
     text = clean(event.text)
     if event.count > 1:
-        since = format_seconds(event.since_s + offset_s)
+        since = format_seconds(event.since_s)
         text = f"{text} ({event.count:,} times since {since})"
-    return f" {format_seconds(event.seconds + offset_s):>{width}} {text}"
+    return f" {format_seconds(event.seconds):>{width}} {text}"
 
 
 def mark_of(step: Improvement | None = None) -> str:
@@ -152,33 +141,31 @@ class ProgressPrinter(SnapshotProgress):
         """Write a line for people."""
         self._write(text)
 
-    def update(self, snapshot: Snapshot) -> None:
-        """Write what is new."""
-        super().update(snapshot)
-        offset_s = self.since_s(snapshot)
+    def _show(self, *, ended: bool) -> None:
+        """Write what is new; at the end a row, if it is not written yet."""
+        snapshot = self.last
+        if ended:
+            if snapshot != self._shown:
+                self._row_of(snapshot, " ")
+            return
         passed, new = self._news.of(snapshot)
         for step in passed:
-            at_s, best = step.seconds + offset_s, step.value == snapshot.value
-            if not self._may_be_told(mark_of(step), at_s) and not best:
+            best = step.value == snapshot.value
+            if not self._may_be_told(mark_of(step), step.seconds) and not best:
                 continue
-            at = format_seconds(max(0.0, step.seconds + offset_s))
+            at = format_seconds(max(0.0, step.seconds))
             cells = {"Time": at, "BestSol": str(step.value)}
             self._row(format_cells(cells, self.width, mark=mark_of(step)))
         for event in self._news.told(snapshot):
-            self._write(format_event(event, offset_s=offset_s), TROUBLED)
+            self._write(format_event(event), TROUBLED)
         self._waits(snapshot)
         due = snapshot.run_id != NO_RUN and snapshot.seconds >= self._due_s
         self._late |= new
         mark = mark_of(*snapshot.trajectory[-1:]) if self._late else " "
-        told = self._late and self._may_be_told(mark, snapshot.seconds + offset_s)
+        told = self._late and self._may_be_told(mark, snapshot.seconds)
         if told or due:
-            self._show(snapshot, mark)
+            self._row_of(snapshot, mark)
             self._late = False
-
-    def finish(self, snapshot: Snapshot) -> None:
-        """Write the last row of a run, if it is not written yet."""
-        if snapshot is not self._shown:
-            self._show(snapshot, " ")
 
     def _may_be_told(self, mark: str, at_s: float) -> bool:
         """Whether an incumbent may have a row, and not only the next one that is due.
@@ -193,17 +180,16 @@ class ProgressPrinter(SnapshotProgress):
 
     def _waits(self, snapshot: Snapshot) -> None:
         if self._news.waits(snapshot.waits_for):
-            at = format_seconds(snapshot.seconds + self.since_s(snapshot))
+            at = format_seconds(snapshot.seconds)
             self._write(f" {at:>7} waiting: {clean(snapshot.waits_for)}")
 
-    def _show(self, snapshot: Snapshot, mark: str) -> None:
+    def _row_of(self, snapshot: Snapshot, mark: str) -> None:
         if snapshot.run_id != NO_RUN:
             self._shown = snapshot
             idle = 0.0 if snapshot.nodes else IDLE_S
             pause = max(self._interval_s, snapshot.seconds / ROWS_AN_AGE, idle)
             self._due_s = snapshot.seconds + pause
-        offset_s = self.since_s(snapshot)
-        self._row(format_row(snapshot, mark=mark, offset_s=offset_s, width=self.width))
+        self._row(format_row(snapshot, mark=mark, width=self.width))
 
     def _row(self, row: str) -> None:
         if self._rows % ROWS_A_HEADER == 0:

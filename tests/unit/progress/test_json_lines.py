@@ -4,7 +4,7 @@ import io
 import json
 from dataclasses import replace
 
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
 from dpbb.progress import JsonLines
 from dpbb.result import Status
 from tests.unit.plotting.samples import result
@@ -22,7 +22,8 @@ def test_json_lines_hold_one_snapshot_each_and_no_notes():
     progress.note("dashboard http://here:8787/dpbb")
     progress.incumbent(0.3, 2300, 2232)
     progress.offset_s = 5.0  # the run is opened then
-    progress.update(SNAPSHOT)
+    saved = CheckpointSnapshot("/there", "host", 30.0, last_s=2.0)
+    progress.update(replace(SNAPSHOT, checkpoint=saved))
     progress.finish(replace(SNAPSHOT, state=RunState.FINISHED))
     start, first, last = read(stream)
     known = ("seconds", "value", "lower_bound", "run_id")
@@ -32,6 +33,7 @@ def test_json_lines_hold_one_snapshot_each_and_no_notes():
     found = [step["seconds"] for step in first["trajectory"]]
     assert found == [5.0 + step.seconds for step in SNAPSHOT.trajectory]
     assert first["seats"][0]["worker"] == "w"
+    assert first["checkpoint"]["last_s"] == 5.0 + 2.0
     assert "spans" not in first
     assert first["dashboard"] == "http://here:8787/dpbb"
     assert last["state"] == "finished"
