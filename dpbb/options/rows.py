@@ -1,7 +1,7 @@
 """What a row of the options table says, and how it is read from a TOML file."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -119,15 +119,6 @@ def fill(table: Any, rows: Mapping[str, OptionRow], values: Mapping[str, Any]) -
     for name, one in rows.items():
         value = one.kind.check(values.get(name, one.default), name)
         object.__setattr__(table, name, value)
-
-
-def to_mapping(table: Any, rows: Iterable[str]) -> dict[str, Any]:
-    """Return the names and values of a table; tuples as lists."""
-    values = {name: getattr(table, name) for name in rows}
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in values.items()
-    }
 
 
 def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import msgspec
 
 from dpbb.errors import OptionError
 from dpbb.options import kinds
-from dpbb.options.rows import Group, Resumed, fill, read_toml, row, rows_of, to_mapping
+from dpbb.options.rows import Group, Resumed, fill, read_toml, row, rows_of
 
 if TYPE_CHECKING:
     from dpbb.options.derived import OptionKeywords, TuningKeywords
@@ -275,7 +275,8 @@ class Tuning:
 
     def to_mapping(self) -> dict[str, Any]:
         """Names and values that JSON and TOML can hold."""
-        return to_mapping(self, TUNING)
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return found
 
     def changed(self) -> dict[str, Any]:
         """Names and values of those that are not the default."""
@@ -516,7 +517,8 @@ class SolveOptions:
 
     def to_mapping(self) -> dict[str, Any]:
         """Names and values that JSON and TOML can hold; ``from_mapping``'s inverse."""
-        return {**to_mapping(self, OPTIONS), "tuning": self.tuning.to_mapping()}
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return found
 
 
 OPTIONS = rows_of(SolveOptions)

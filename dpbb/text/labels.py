@@ -9,8 +9,8 @@ from typing import Any
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.text.clock import Clock
 
-MOST_DIGITS = 18
-"""Of the number of a job; more are no number of any."""
+_NUMBER = re.compile(r"-?\d{1,18}")
+"""Of a job; more digits are no number of any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +54,29 @@ class Names:
             given = None
         if given is None:
             raise OptionError(f"{what}: expected a list of jobs, got {shown(jobs)}")
-        jobs = given
         number_of = {name: number for number, name in enumerate(self.jobs)}
-        texts = [job for job in jobs if isinstance(job, str)]
-        named = [job for job in texts if job in number_of]
-        strange = next((job for job in texts if job not in number_of), "")
-        if named and re.fullmatch(r"-?\d+", strange):
-            raise OptionError(
-                f"{what}: expected names of jobs alone, such as {shown(named[0])}, got "
-                f"{shown(strange)}, which is none"
-            )
-        return tuple(
-            self._number(job, number_of, f"{what}, position {position}")
-            for position, job in enumerate(jobs)
-        )
-
-    def _number(self, job: Any, number_of: dict[str, int], where: str) -> Any:
-        if not isinstance(job, str) or job in number_of:
-            if isinstance(job, Integral) and not isinstance(job, bool):
-                return int(job)  # of NumPy, too
-            return number_of[job] if isinstance(job, str) else job
-        if re.fullmatch(r"-?\d+", job.strip()) and len(job) <= MOST_DIGITS:
-            return int(job)
-        known = ", ".join(self.jobs[:5]) + (", ..." if len(self.jobs) > 5 else "")
-        expected = f"one of the jobs {known}" if known else "the number of a job"
-        raise OptionError(f"{where}: expected {expected}, got {shown(job)}")
+        texts = [job for job in given if isinstance(job, str)]
+        named = next((job for job in texts if job in number_of), None)
+        found: list[Any] = []
+        for position, job in enumerate(given):
+            if not isinstance(job, str):
+                whole = isinstance(job, Integral) and not isinstance(job, bool)
+                found.append(int(job) if whole else job)  # of NumPy, too
+            elif job in number_of:
+                found.append(number_of[job])
+            elif not _NUMBER.fullmatch(job.strip()):
+                some = ", ".join(self.jobs[:5]) + (", ..." if self.jobs[5:] else "")
+                expected = f"one of the jobs {some}" if some else "the number of a job"
+                where = f"{what}, position {position}"
+                raise OptionError(f"{where}: expected {expected}, got {shown(job)}")
+            elif named is not None:
+                raise OptionError(
+                    f"{what}: expected names of jobs alone, such as {shown(named)}, "
+                    f"got {shown(job)}, which is none"
+                )
+            else:
+                found.append(int(job))
+        return tuple(found)
 
 
 NO_NAMES = Names()
