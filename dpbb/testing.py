@@ -10,7 +10,7 @@ with the law, the node and the values, of a node with few jobs left if there is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
@@ -20,13 +20,12 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbb.engines.base import explore_to_end
 from dpbb.engines.registry import TRIED, get_engine
 from dpbb.errors import DpbbError, EngineUnavailable, OptionError
 from dpbb.heuristics import OwnHeuristic
-from dpbb.modeling.model import Model, State
+from dpbb.modeling.model import Model
 from dpbb.options import SolveOptions
 from dpbb.problem import NO_CHILD, Incumbent, Problem, StartSearch, sides_of
 from dpbb.tree.branching import tree_of
@@ -139,14 +138,19 @@ def check_model(
         return Checked((1, 8, 10), nodes, {}, 0, monotonic() - began)
     if problem.is_beside_text:
         _check_any(problem, nodes, seed)
-    walk = _Nodes(problem, np.random.default_rng(seed))
     size = _size(problem.n_jobs)
     is_small = size <= nodes * sum(map(_size, range(1, MOST_LEFT + 1))) / MOST_LEFT
     checks = _Checks(problem, all_fronts=is_small)
     if is_small:
-        checks.least(_Node((), (), problem.root_state()))
-    for node in walk.draw(nodes):
-        checks.check(node)
+        checks.least(_root(problem))
+    rng = np.random.default_rng(seed)
+    most = min(problem.n_jobs, MOST_LEFT)
+    for number in range(nodes):
+        left = 1 + number * most // nodes  # those with few jobs left first
+        if number % 8 == 7:  # and some near the root
+            left = int(rng.integers(1, problem.n_jobs + 1))
+        if (node := _drawn(problem, left, rng)) is not None:
+            checks.check(node)
     nodes += size if is_small else 0
     if not checks.completed:
         raise LawError(
@@ -197,61 +201,63 @@ def _size(n_jobs: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Node:
-    """A partial schedule."""
+    """A partial schedule; ``left``: the jobs that are not in it, ascending."""
 
     prefix: tuple[int, ...]
     suffix: tuple[int, ...]
-    state: State
+    left: tuple[int, ...]
+    state: Any
 
     def __str__(self) -> str:
-        front, back = (", ".join(map(str, jobs)) for jobs in (self.prefix, self.suffix))
-        left = ", ".join(map(str, sorted(self.state.left)))
+        front, back, left = (
+            ", ".join(map(str, jobs)) for jobs in (self.prefix, self.suffix, self.left)
+        )
         return f"front ({front}), back ({back}), left ({left})"
 
-
-class _Nodes:
-    """Draws nodes, those with few jobs left first."""
-
-    def __init__(self, problem: Model, rng: np.random.Generator) -> None:
-        self._problem = problem
-        self._rng = rng
-
-    def draw(self, count: int) -> Iterator[_Node]:
-        """Return so many nodes."""
-        n_jobs = self._problem.n_jobs
-        most = min(n_jobs, MOST_LEFT)
-        for number in range(count):
-            left = 1 + number * most // count
-            if number % 8 == 7:  # and some near the root
-                left = int(self._rng.integers(1, n_jobs + 1))
-            node = self._walk(left)
-            if node is not None:
-                yield node
-
-    def _walk(self, left: int) -> _Node | None:
-        """Go down from the root by random children; None: it ends before."""
-        problem = self._problem
-        state = problem.root_state()
-        prefix: list[int] = []
-        suffix: list[int] = []
-        while len(state.left) > left:
-            back = len(problem.sides) > 1 and bool(self._rng.integers(2))
-            jobs = [
-                job for job in sorted(state.left) if not _absent(problem, state, job)
-            ]
-            if not jobs:
-                return None
-            job = int(self._rng.choice(jobs))
-            state = problem.extend(state, job, back=back)
-            suffix.insert(0, job) if back else prefix.append(job)
-        return _Node(tuple(prefix), tuple(suffix), state)
+    def child(self, problem: Problem[Any], job: int, *, back: bool = False) -> _Node:
+        """Return the node that has one more job."""
+        return _Node(
+            self.prefix if back else (*self.prefix, job),
+            (job, *self.suffix) if back else self.suffix,
+            tuple(one for one in self.left if one != job),
+            problem.extend(self.state, job, back=back),
+        )
 
 
-def _absent(problem: Model, state: State, job: int) -> bool:
+def _root(problem: Problem[Any]) -> _Node:
+    return _Node((), (), tuple(range(problem.n_jobs)), problem.root_state())
+
+
+def _drawn(problem: Problem[Any], left: int, rng: np.random.Generator) -> _Node | None:
+    """Go down from the root by random children; None: it ends before."""
+    node = _root(problem)
+    while len(node.left) > left:
+        back = bool(rng.choice(sides_of(problem)))
+        if not (jobs := _existing(problem, node, back)):
+            return None
+        node = node.child(problem, int(rng.choice(jobs)), back=back)
+    return node
+
+
+def _existing(
+    problem: Problem[Any], node: _Node, back: bool = False
+) -> tuple[int, ...]:
+    """Return the jobs of the children that exist; of a text they are not absent."""
+    if not isinstance(problem, Model):
+        jobs = np.array(node.left, np.intp)
+        exist = problem.child_bounds(node.state, jobs, back=back) != NO_CHILD
+        return tuple(jobs[exist].tolist())
     if "absent" not in problem.text.sources:
-        return False
+        return node.left
     kind: Any = type(problem)
-    return bool(kind.absent(problem.views[0], problem.node(state), job))
+    view, seen = problem.views[0], problem.node(node.state)
+    return tuple(job for job in node.left if not kind.absent(view, seen, job))
+
+
+def _fail(problem: Problem[Any], law: int, node: _Node, what: str) -> NoReturn:
+    raise LawError(
+        f"{problem.name}: law {law} ({LAWS[law]}) does not hold at {node}: {what}"
+    )
 
 
 # -- the laws --------------------------------------------------------------------------
@@ -280,9 +286,8 @@ class _Checks:
             self.least(node)
         self._leaf(node)
         for side in self._sides:
-            for job in sorted(state.left):
-                if not _absent(problem, state, job):
-                    self._child(node, own, job, bool(side))
+            for job in _existing(problem, node):
+                self._child(node, own, job, bool(side))
         self._recorded(node, own)
 
     def _child(self, node: _Node, own: int, job: int, back: bool) -> None:
@@ -310,10 +315,9 @@ class _Checks:
                 self._fail(9, node, f"{order} costs {own}, trivial_ub is {most}")
             self.completed = True
             return own, order
-        jobs = [job for job in sorted(state.left) if not _absent(problem, state, job)]
+        jobs = _existing(problem, node)
         for job in jobs:
-            child = problem.extend(state, job, back=False)
-            below = self.least(_Node((*node.prefix, job), node.suffix, child))
+            below = self.least(node.child(problem, job))
             found += [] if below is None else [below]
         if found:
             cost, order = min(found)
@@ -338,9 +342,9 @@ class _Checks:
 
     def _leaf(self, node: _Node) -> None:
         problem = self._problem
-        (job, *more) = node.state.left or (0, 0)
-        if more or _absent(problem, node.state, job):
+        if len(node.left) != 1 or not _existing(problem, node):
             return
+        (job,) = node.left
         order = (*node.prefix, job, *node.suffix)
         cost = problem.evaluate(np.array(order, np.intp))
         for side in self._sides:
@@ -367,13 +371,11 @@ class _Checks:
                     for name, v in vars(problem.views[side]).items()
                 }
             )
-            for job in sorted(state.left):
-                if _absent(problem, state, job):
-                    continue
+            for job in _existing(problem, node):
                 after = problem.extend(state, job, back=bool(side))
                 child, bound = problem.node(after, bool(side)), problem.bound_of(after)
                 seen = problem.node(state, bool(side))
-                seen.left = sorted(state.left, reverse=True)
+                seen.left = [*reversed(node.left)]
                 for name, value in vars(seen).items():
                     if name == "other":
                         value = SimpleNamespace(
@@ -412,10 +414,7 @@ class _Checks:
                 extremes.least = least  # packed values are none of tight_bound's
 
     def _fail(self, law: int, node: _Node, what: str) -> NoReturn:
-        raise LawError(
-            f"{self._problem.name}: law {law} ({LAWS[law]}) does not hold at {node}: "
-            f"{what}"
-        )
+        _fail(self._problem, law, node, what)
 
 
 # -- what is not part of a text --------------------------------------------------------
@@ -427,24 +426,13 @@ FEW_LEFT = 4
 def _check_any(problem: Problem[Any], nodes: int, seed: int) -> None:
     """Laws 1, 8 and 10 at random nodes, by what any problem has."""
     rng = np.random.default_rng(seed)
-    sides = sides_of(problem)
     reached = problem.n_jobs == 1
     for number in range(nodes):
-        prefix, suffix = list[int](), list[int]()
-        state, jobs = problem.root_state(), np.arange(problem.n_jobs, dtype=np.intp)
-        while len(jobs) > min(2 + number % (FEW_LEFT - 1), problem.n_jobs):
-            back = bool(rng.choice(sides))
-            exist = problem.child_bounds(state, jobs, back=back) != NO_CHILD
-            if not exist.any():
-                break
-            job = int(rng.choice(jobs[exist]))
-            state = problem.extend(state, job, back=back)
-            suffix.insert(0, job) if back else prefix.append(job)
-            jobs = jobs[jobs != job]
-        else:
+        node = _drawn(problem, 2 + number % (FEW_LEFT - 1), rng)
+        if node is not None:
             reached = True
-            if len(jobs) > 1:
-                _check_node(problem, state, jobs, prefix, suffix)
+            if len(node.left) > 1:
+                _check_node(problem, node)
     if not reached:
         raise LawError(
             f"{problem.name}: law 5 ({LAWS[5]}) does not hold: no node that was drawn "
@@ -452,22 +440,11 @@ def _check_any(problem: Problem[Any], nodes: int, seed: int) -> None:
         )
 
 
-def _check_node(
-    problem: Problem[Any],
-    state: Any,
-    jobs: NDArray[np.intp],
-    prefix: list[int],
-    suffix: list[int],
-) -> None:
-    def fail(law: int, what: str) -> NoReturn:
-        raise LawError(
-            f"{problem.name}: law {law} ({LAWS[law]}) does not hold at front {prefix}, "
-            f"back {suffix}, left {jobs.tolist()}: {what}"
-        )
-
+def _check_node(problem: Problem[Any], node: _Node) -> None:
+    state, jobs = node.state, np.array(node.left, np.intp)
     costs = {}
-    for between in permutations(jobs.tolist()):
-        whole = np.array([*prefix, *between, *suffix], np.intp)
+    for between in permutations(node.left):
+        whole = np.array([*node.prefix, *between, *node.suffix], np.intp)
         with suppress(ValueError):  # of a job that has to wait
             costs[between] = problem.evaluate(whole)
     found = {}
@@ -482,7 +459,8 @@ def _check_node(
             for ub in *tight.tolist(), *(tight[tight < NO_CHILD] + 1).tolist():
                 other = np.maximum(bounds, tighten(*about, ub, back=back))
                 if np.any(np.minimum(other, ub) != np.minimum(tight, ub)):
-                    fail(8, f"bounds are {tight}, but {other} when ub is {ub}")
+                    what = f"bounds are {tight}, but {other} when ub is {ub}"
+                    _fail(problem, 8, node, what)
         for name, values in kinds:
             for order, cost in costs.items():
                 job = order[-1 if back else 0]
@@ -490,7 +468,8 @@ def _check_node(
                 if bound > cost:
                     side = "back" if back else "front"
                     what = f"job {job} at the {side}: {name} says {bound}"
-                    fail(1, f"{what}, {(*prefix, *order, *suffix)} costs {cost}")
+                    way = (*node.prefix, *order, *node.suffix)
+                    _fail(problem, 1, node, f"{what}, {way} costs {cost}")
     choose_back = getattr(problem, "choose_back", None)
     if choose_back is not None and len(found) > 1:
         said = [choose_back(state, *map(np.copy, found.values())) for _ in range(3)]
@@ -498,7 +477,7 @@ def _check_node(
             not all(isinstance(one, bool | np.bool_) for one in said)
             or len({*said}) > 1
         ):
-            fail(10, f"it says {said}")
+            _fail(problem, 10, node, f"it says {said}")
 
 
 @dataclass(slots=True)
