@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpbb.errors import refuse, shown
 from dpbb.flowshop.formats import read_instance, read_setups
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.times import MAX_TOTAL_TIME, whole_number
+from dpbb.flowshop.times import whole_number, whole_numbers
 from dpbb.options.permutations import jobs_in
 from dpbb.text.labels import unless_counted
 
@@ -357,24 +357,8 @@ def _by_jobs(
 def _numbers(
     given: Any, what: str, shapes: Sequence[tuple[int, ...]], shop: FlowShopInstance
 ) -> Times:
-    """Return a table of whole numbers >= 0 that has one of some shapes."""
-    where = f"{shop.name}, {what}"
-    try:
-        table = np.asarray(given)
-    except ValueError:  # rows of several lengths
-        table = np.empty(0)
-    if table.shape not in shapes:
-        got = f"the shape {table.shape}" if table.size else "rows of several lengths"
-        refuse(where, f"a table of shape {' or '.join(map(str, shapes))}", got)
-    if table.dtype.kind not in "iu" or table.min(initial=0) < 0:
-        whole = np.empty(table.shape, np.int64)
-        for place, value in np.ndenumerate(table.astype(object)):
-            at = "".join(f"[{index}]" for index in place)
-            whole[place] = whole_number(value, f"{where}{at}")
-        table = whole
-    if (most := int(table.max(initial=0))) > MAX_TOTAL_TIME:
-        refuse(where, f"numbers up to {MAX_TOTAL_TIME:,}", f"{most:,}")
-    return table.astype(np.int64)
+    expected = f"a table of shape {' or '.join(map(str, shapes))}"
+    return whole_numbers(given, f"{shop.name}, {what}", expected, *shapes)
 
 
 def _machines(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:

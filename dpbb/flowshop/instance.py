@@ -15,13 +15,7 @@ from dpbb.errors import refuse, shown
 from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
 from dpbb.flowshop.headings import DATES
 from dpbb.flowshop.tables import table_of
-from dpbb.flowshop.times import (
-    MAX_TOTAL_TIME,
-    Orientation,
-    as_times,
-    check_orientation,
-    whole_number,
-)
+from dpbb.flowshop.times import Orientation, as_times, check_orientation, whole_numbers
 from dpbb.problem import BestKnown
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
@@ -118,21 +112,13 @@ class FlowShopInstance:
         object.__setattr__(self, "digest", _digest_of(times, dates))
 
     def _dates(self, name: str) -> NDArray[np.int64]:
-        where = f"{self.name}, {name}"
-        given = self.dates[name]
-        try:
-            values = [*given]
-        except TypeError:
-            refuse(where, f"a number for each of {self.n_jobs} jobs", shown(given))
-        if len(values) != self.n_jobs:
-            refuse(where, f"a number for each of {self.n_jobs} jobs", f"{len(values)}")
-        numbers = [
-            whole_number(value, f"{where} of job {self.names.job(job)}")
-            for job, value in enumerate(values)
-        ]
-        if (most := max(numbers)) > MAX_TOTAL_TIME:
-            refuse(where, f"numbers up to {MAX_TOTAL_TIME:,}", shown(most))
-        found = np.array(numbers, np.int64)
+        found = whole_numbers(
+            self.dates[name],
+            f"{self.name}, {name}",
+            f"a number for each of {self.n_jobs} jobs",
+            (self.n_jobs,),
+            place=lambda job: f" of job {self.names.job(job)}",
+        )
         found.setflags(write=False)
         return found
 

@@ -6,7 +6,7 @@ the engines need no checks of their own.
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -88,6 +88,43 @@ def whole_number(value: Any, where: str) -> int:
         plain = value.item() if isinstance(value, np.generic) else value
         refuse(where, "a whole number >= 0", shown(plain))
     return int(value)
+
+
+def whole_numbers(
+    given: Any,
+    where: str,
+    expected: str,
+    *shapes: tuple[int, ...],
+    place: Callable[..., str] = lambda *at: "".join(map("[{}]".format, at)),
+) -> NDArray[np.int64]:
+    """Return a new array of whole numbers from 0 to ``MAX_TOTAL_TIME``.
+
+    ``shapes``: those that it may have; without them any list. ``place``: where in it a
+    number is. InstanceError: it is none, or not as ``expected``.
+    """
+    try:  # among numbers of several types NumPy would take True for 1
+        table = np.asarray(given, None if hasattr(given, "dtype") else object)
+    except ValueError:  # rows of several lengths
+        table = np.empty((0, 0))
+    if not table.ndim and isinstance(given, Iterable) and not isinstance(given, str):
+        table = np.array([*given], object)
+    if table.shape not in (shapes or [(table.size,)]):
+        got = f"the shape {table.shape}"
+        if not table.ndim:
+            got = shown(given)
+        elif table.shape == (0, 0) or isinstance(table.flat[0], Sequence):
+            got = "rows of several lengths"
+        elif table.ndim == 1:
+            got = f"{table.size}"
+        refuse(where, expected, got)
+    whole = table.dtype.kind in "iu" or all(type(one) is int for one in table.flat)
+    if not whole or table.min(initial=0) < 0:
+        table = table.astype(object)
+        for at, value in np.ndenumerate(table):
+            table[at] = whole_number(value, where + place(*at))
+    if (most := table.max(initial=0)) > MAX_TOTAL_TIME:
+        refuse(where, f"numbers up to {MAX_TOTAL_TIME:,}", shown(int(most)))
+    return table.astype(np.int64)
 
 
 def _as_table(data: Any, name: str) -> NDArray[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.times import MAX_TOTAL_TIME, whole_numbers
 from dpbb.flowshop.times import whole_number as plain_number
-
-MAX_TOTAL_TIME = 2**30 - 2
-"""Largest sum of all times and the latest release date: costs then fit 32 bits."""
 
 MAX_JOBS = MAX_MACHINES = 32_767
 """Solutions name jobs by 16-bit numbers."""
@@ -74,7 +71,7 @@ class JobShopInstance:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        first = whole_numbers(self.first, f"{self.name}: first")
+        first = whole_numbers(self.first, f"{self.name}: first", "whole numbers")
         if first.size < 2 or first[0] != 0 or (np.diff(first) < 1).any():
             refuse(
                 f"{self.name}: first",
@@ -91,10 +88,10 @@ class JobShopInstance:
             if given is None and default is not None:
                 given = np.full(n_jobs, default)
             if given is not None or name != "due":
-                array = whole_numbers(given, f"{self.name}: {name}")
-                if array.size != length:
-                    refuse(f"{self.name}: {name}", f"{length} numbers", str(array.size))
-                values[name] = array
+                where = f"{self.name}: {name}"
+                values[name] = whole_numbers(
+                    given, where, f"{length} numbers", (length,)
+                )
         _check_sizes(self.name, n_jobs, self.n_machines, values)
         for name, count in (("job_names", n_jobs), ("machine_names", self.n_machines)):
             given = getattr(self, name)
@@ -300,18 +297,3 @@ def whole_number(value: Any, where: str) -> int:
     if number > MAX_TOTAL_TIME:
         refuse(where, f"at most {MAX_TOTAL_TIME:,}", shown(number))
     return number
-
-
-def whole_numbers(values: Any, where: str) -> NDArray[np.int64]:
-    """Return a new one-dimensional array of whole numbers >= 0."""
-    if isinstance(values, str | bytes | numbers.Number) or values is None:
-        refuse(where, "whole numbers", shown(values))
-    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-    if array.ndim != 1:
-        refuse(where, "a one-dimensional array", f"{array.ndim} dimension(s)")
-    if array.dtype.kind in "iu" and array.size:
-        plain: NDArray[np.int64] = array.astype(np.int64)
-        if plain.min() >= 0 and plain.max() <= MAX_TOTAL_TIME:
-            return plain
-    found = [whole_number(v, f"{where}[{i}]") for i, v in enumerate(array)]
-    return np.array(found, dtype=np.int64)

@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from dpbb.errors import refuse, shown
+from dpbb.flowshop.taillard import generate as drawn_times
 from dpbb.jobshop.instance import MAX_JOBS, MAX_MACHINES, JobShopInstance
 from dpbb.problem import BestKnown
 from dpbb.text.files import data_lines
@@ -42,10 +43,7 @@ def generate(
     ):
         if not isinstance(value, int | np.integer) or not 1 <= value <= most:
             refuse(f"{name}: {what}", f"a whole number from 1 to {most}", shown(value))
-    times = np.empty((n_jobs, n_machines), np.int64)
-    for index in np.ndindex(times.shape):
-        time_seed = 16807 * time_seed % _MODULUS
-        times[index] = 1 + 99 * time_seed // _MODULUS
+    times = drawn_times(time_seed, n_machines, n_jobs)
     machines = np.empty((n_jobs, n_machines), np.int64)
     machines[:] = np.arange(n_machines)
     for route in machines:
