@@ -16,7 +16,7 @@ from dpbb.coordination.from_below import Below
 from dpbb.coordination.messages import Known, Request, RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning
-from dpbb.problem import Problem
+from dpbb.problem import Problem, root_bound
 from dpbb.result import ProvedBound, Result, Status, Termination, Totals
 from dpbb.tree.branching import tree_of
 
@@ -195,24 +195,21 @@ class Plan(Known):
         return Request(options, now - self.began, Known(**self.known()))
 
     @classmethod
-    def of_request(
-        cls,
-        problem: Problem[Any],
-        name: str,
-        request: Request,
-        *,
-        opened: float,
-        options: SolveOptions | None = None,
+    def of_run(
+        cls, spec: RunSpec, opened: float, options: SolveOptions | None = None
     ) -> Plan:
         """Return the plan of a run that somebody else opened, or that goes on.
 
-        ``options``: default: those of the request.
+        ``options``: default: those that it keeps of its call.
 
         OptionError: they are none.
         """
+        request = spec.request or Request(
+            known=Known(root_bound=root_bound(spec.problem))
+        )
         return cls(
-            problem,
-            name,
+            spec.problem,
+            spec.instance,
             options or SolveOptions.from_mapping(request.options),
             began=opened - request.seconds,
             **request.known.known(),

@@ -74,9 +74,7 @@ def result_of_attached(
     options = SolveOptions.from_mapping(request.options)
     if optima_file is not None:
         options = options.replace(optima_file=optima_file)
-    plan = Plan.of_request(
-        spec.problem, spec.instance, request, opened=opened, options=options
-    )
+    plan = Plan.of_run(spec, opened, options)
     return result_of_run(plan, spec, opened, outcome, n_written)
 
 

@@ -20,12 +20,12 @@ from dpbb.cluster.storage.checkpoint_folder import (
 from dpbb.cluster.storage.claim import delete_all, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
-from dpbb.coordination.messages import Known, Request, RunId, RunSpec
+from dpbb.coordination.messages import Request, RunId, RunSpec
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning, kinds
 from dpbb.options.rows import Resumed
-from dpbb.problem import Problem, bound_of, root_bound
+from dpbb.problem import Problem, bound_of
 from dpbb.progress import Progress
 from dpbb.result import Totals
 from dpbb.solving.arguments import Call, check_engine, numbered, shown_by, style_of
@@ -146,10 +146,7 @@ def plan_of_running(call: Call, spec: RunSpec, opened: float) -> Plan:
             f"writes to {call.options.checkpoint}, got {call.name}"
         )
     options = options_on(spec, call)
-    plan = Plan.of_request(
-        spec.problem, spec.instance, _request_of(spec), opened=opened, options=options
-    )
-    return replace(plan, resumed=call.began)
+    return replace(Plan.of_run(spec, opened, options), resumed=call.began)
 
 
 def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
@@ -158,11 +155,7 @@ def plan_before(saved: Checkpoint, options: SolveOptions) -> Plan:
     CheckpointError: what the checkpoint says of it cannot be.
     """
     spec = saved.spec
-    request = spec.request or Request(known=Known(root_bound=root_bound(spec.problem)))
-    opened = time.monotonic() - saved.totals.seconds
-    plan = Plan.of_request(
-        spec.problem, spec.instance, request, opened=opened, options=options
-    )
+    plan = Plan.of_run(spec, time.monotonic() - saved.totals.seconds, options)
     check_incumbent(spec.problem, plan.makespan, plan.permutation)
     return plan
 

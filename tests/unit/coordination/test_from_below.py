@@ -8,7 +8,7 @@ from dpbb.coordination import from_below
 from dpbb.coordination.from_below import Below, Step
 from dpbb.result import Termination, Totals
 from dpbb.solving.results import result_of, result_without_tree
-from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
+from tests.unit.solving.test_plan import ORDER, VALUE, outcome, plan_of
 
 
 def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
@@ -56,7 +56,7 @@ def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
     wide = at(plan, Step(1, plan.root_bound, width=1000))
     assert wide.upper_bound == VALUE
     assert below(upper_bound=VALUE - 1).upper_bound <= VALUE - 1
-    again = type(plan).of_request(PROBLEM, "tiny", plan.request(0.0), opened=0.0)
+    again = type(plan).of_run(plan.spec(0.0), opened=0.0)
     assert again.below == plan.below
 
 
@@ -70,7 +70,7 @@ def test_a_tree_without_a_schedule_is_followed_by_another():
     after = plan.after(over, result)
     assert (after.lower_bound, after.makespan) == (cutoff, VALUE)
     assert after.below.earlier == over.totals
-    again = type(plan).of_request(plan.problem, "tiny", after.request(0.0), opened=0.0)
+    again = type(plan).of_run(after.spec(0.0), opened=0.0)
     assert again.below == after.below
     ended = result_without_tree(after, "time_limit")
     assert (str(ended.status), ended.lower_bound) == ("feasible", cutoff)
