@@ -2,9 +2,13 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Thread
+from typing import TypeVar
 
 from dpbb.options.kinds import whole
+
+T = TypeVar("T")
 
 
 def usable_cpus() -> set[int]:
@@ -46,3 +50,18 @@ def in_parts(
         begins = range(0, count, size)
         for done in [pool.submit(part, b, min(b + size, count)) for b in begins]:
             done.result()
+
+
+def in_daemon(function: Callable[[], T], name: str) -> Future[T]:
+    """Call a function in a thread of this name; the process does not wait for it."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
+
+    def call() -> None:
+        try:
+            done.set_result(function())
+        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+            done.set_exception(error)
+
+    Thread(target=call, name=name, daemon=True).start()
+    return done

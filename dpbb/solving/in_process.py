@@ -7,9 +7,9 @@ of Dask there are a thread and function calls.
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from dataclasses import replace
-from threading import RLock, Thread
+from threading import RLock
 
 from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.cluster.worker.sessions import SeatSessions
@@ -21,6 +21,7 @@ from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.engines.base import Device
 from dpbb.errors import ClusterError
+from dpbb.kernels.cores import in_daemon
 from dpbb.result import Termination
 
 SEAT = SeatId("here")
@@ -59,8 +60,7 @@ class InProcessRun:
         self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))
         self._lock = RLock()  # the coordinator: the caller's thread and the seat's
         self.control = SeatControl()
-        self._exploring: Future[None] = Future()
-        Thread(target=self._run, name="dpbb-in-process", daemon=True).start()
+        self._exploring = in_daemon(self._explore, "dpbb-in-process")
 
     def poll(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
         """Wait so long for the end; see ``Run.poll``."""
@@ -102,14 +102,6 @@ class InProcessRun:
         self._sessions.close()
 
     # -- the seat -------------------------------------------------------------------
-
-    def _run(self) -> None:
-        try:
-            self._explore()
-        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
-            self._exploring.set_exception(error)
-        else:
-            self._exploring.set_result(None)
 
     def _explore(self) -> None:
         coordinator, spec = self._coordinator, self._spec

@@ -7,16 +7,17 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 from typing import Any, TypeVar
 
 from dpbb.coordination.from_below import Below, Step
 from dpbb.errors import EngineUnavailable
 from dpbb.estimation.result import duration
 from dpbb.heuristics import heuristics_of
+from dpbb.kernels.cores import in_daemon
 from dpbb.options import EngineName, Heuristics, SolveOptions, Strategy
 from dpbb.problem import Incumbent, Problem, StartSearch, n_machines_of, proving_bound
 from dpbb.result import Improvement
@@ -267,16 +268,8 @@ def _in_time(
 
     It is given what it has to poll: True ends it, as nobody waits any more.
     """
-    answer: Future[T] = Future()
     stop = Event()
-
-    def run() -> None:
-        try:
-            answer.set_result(find(stop.is_set))
-        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
-            answer.set_exception(error)
-
-    Thread(target=run, name="dpbb-estimate", daemon=True).start()
+    answer = in_daemon(partial(find, stop.is_set), "dpbb-estimate")
     end = time.monotonic() + most_s
     while time.monotonic() < end and not should_stop():
         if wait([answer], POLL_S).done:

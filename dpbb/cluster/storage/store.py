@@ -12,11 +12,9 @@ import os
 import re
 import socket
 import stat
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
@@ -25,6 +23,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from dpbb.cluster.timeouts import timeout
 from dpbb.errors import CheckpointError
+from dpbb.kernels.cores import in_daemon
 from dpbb.text.files import replacing
 
 P = ParamSpec("P")
@@ -276,19 +275,8 @@ def in_thread(
 
     The future is the running event loop's. To cancel it leaves the thread alone.
     """
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()
-
-    def call() -> None:
-        try:
-            result = function(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001  (who waits gets it)
-            done.set_exception(error)
-        else:
-            done.set_result(result)
-
-    threading.Thread(target=call, name="dpbb-store", daemon=True).start()
-    return asyncio.wrap_future(done)
+    called = partial(function, *args, **kwargs)
+    return asyncio.wrap_future(in_daemon(called, "dpbb-store"))
 
 
 async def in_time(
