@@ -22,7 +22,6 @@ from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
-from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
 from dpbb.problems import decoded, encoded, family_of, name_of_bound, unknown
@@ -397,8 +396,7 @@ def _with_times(
         if best_known_of_digest(mine.digest) is not known:
             text = f"it leaves out the times, and the file of {known.name} has others"
             raise checker.Unchecked(text)
-    shop = mine.instance if isinstance(mine, FlowShopProblem) else None
-    return checker.with_times(content, None if shop is None else shop.times.tolist())
+    return checker.with_times(content, None if mine is None else encoded(mine)["times"])
 
 
 def _check_instance(content: dict[str, Any], notes: list[str]) -> str:
