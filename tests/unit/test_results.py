@@ -24,7 +24,7 @@ TABLES = {
     name: {row.instance: row for row in read_table(RESULTS / f"{name}.json")}
     for name in ("makespan", "blocking", "total-completion")
 }
-FOLDERS = ".", "ta", "bounds", "blocking", "total-completion"
+FOLDERS = ".", "ta", "blocking", "total-completion"
 CLOSED = sorted(RESULTS.glob("certificates/*"))
 
 
