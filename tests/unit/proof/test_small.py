@@ -83,8 +83,7 @@ def test_it_holds_with_the_file_of_its_instance_alone(small, whole, program):
         for write in (vrf_text, plain):
             assert program(content, times, write)[0] == 0
         other = [row[::-1] for row in times]
-        code, said = program(content, other)
-        assert (code, "does not hold" in said) == (1, True)
+        assert program(content, other)[0] == 1
         assert verify(Certificate(content), instance=times, engine="cpu").ok
         assert not verify(Certificate(content), instance=other, engine="cpu").ok
 
