@@ -71,8 +71,9 @@ def _doubt_of_certificate(record: Record, folder: Path) -> str:
         return f"{name} is none: {error}"
     digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]
     known = best_known_of_digest(digest)
-    its = not record.digest and known is not None and known.name == record.instance
-    if digest != record.digest and not its:  # of a benchmark without its file, say
+    # without the instance's file a table knows no digest, but the benchmark's
+    named = not record.digest and known is not None and known.name == record.instance
+    if digest != record.digest and not named:
         expected = record.digest[:16] or f"that of {record.instance}"
         got = f"{name} is of an instance with the digest {digest[:16]}"
         return f"{got}, expected {expected}"

@@ -275,8 +275,7 @@ class Tuning:
 
     def to_mapping(self) -> dict[str, Any]:
         """Names and values that JSON and TOML can hold."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        return found
+        return msgspec.json.decode(msgspec.json.encode(self), type=dict[str, Any])
 
     def changed(self) -> dict[str, Any]:
         """Names and values of those that are not the default."""
@@ -517,8 +516,7 @@ class SolveOptions:
 
     def to_mapping(self) -> dict[str, Any]:
         """Names and values that JSON and TOML can hold; ``from_mapping``'s inverse."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        return found
+        return msgspec.json.decode(msgspec.json.encode(self), type=dict[str, Any])
 
 
 OPTIONS = rows_of(SolveOptions)

@@ -152,7 +152,8 @@ def _of_checkpoint(data: Checkpoint) -> Run:
 def _of_snapshots(shots: Sequence[Snapshot]) -> Run:
     if not shots:
         raise DpbbError("convergence: expected snapshots, got none")
-    last = replace(shots[-1], run_id="")  # that is no run where the root proved all
+    # how it ended is told also where the root proved all, and no run was opened
+    last = replace(shots[-1], run_id="")
     bounds: list[tuple[float, int]] = []
     for shot in shots:
         bound = shot.lower_bound

@@ -35,19 +35,15 @@ def test_what_a_scheduler_keeps_opaque_is_opened():
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="expected Python 3.11")
-def test_no_stack_is_sampled_where_that_can_stop_the_process():
-    """Once a run has come, whatever Dask did before."""
+@pytest.mark.parametrize("by", ["a run", "a task"])
+def test_no_stack_is_sampled_where_that_can_stop_the_process(by):
+    """Whatever Dask did before; heuristics and verifications may be tasks alone."""
     with local_cluster() as (_, client):
         wait_until(lambda: client.submit(stacks_taken, time.time()).result() > 0)
-        submit(client, tiny_spec()).result(60)
-        assert client.submit(stacks_taken, 0).result() <= 0
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="expected Python 3.11")
-def test_nor_is_one_where_there_is_no_run():
-    """Heuristics and verifications are tasks of a cluster that may know none."""
-    with local_cluster() as (_, client):
-        client.submit(internals.stop_deadly_profiler_here).result()
+        if by == "a run":
+            submit(client, tiny_spec()).result(60)
+        else:
+            client.submit(internals.stop_deadly_profiler_here).result()
         wait_until(lambda: client.submit(stacks_taken, time.time()).result() <= 0)
 
 

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from dpbb.cluster.internals import stop_deadly_profiler_here
 from dpbb.errors import OptionError
 from dpbb.problem import HasHeuristics, Incumbent, StartSearch
 
@@ -85,8 +86,6 @@ def spread(
 
 def _search(search: StartSearch, problem: HasHeuristics) -> Incumbent:
     """Search on a worker; return the schedule."""
-    from dpbb.cluster.internals import stop_deadly_profiler_here
-
     stop_deadly_profiler_here()
     if search.time_limit_s is not None:
         search = replace(search, end=time.monotonic() + search.time_limit_s)

@@ -57,7 +57,6 @@ def test_a_benchmark_is_found_by_its_name(small, whole):
     found = verify(Certificate(small), engine="cpu", seed=1)
     assert found.verdict == checker.PROVED
     assert found.checks[:3] == verify(Certificate(whole), engine="cpu").checks[:3]
-    assert "times" not in small["instance"]
 
 
 @pytest.mark.parametrize("missing", ["", None])
@@ -114,6 +113,5 @@ def test_a_smaller_certificate_is_written(whole, tmp_path):
     path = tmp_path / "one.json.gz"
     Certificate(whole).write(path)
     shrink(path)
-    content = Certificate.read(path).content
-    assert "times" not in content["instance"]
+    assert "times" not in Certificate.read(path).content["instance"]
     assert verify(path, engine="cpu").ok

@@ -14,18 +14,6 @@ def test_closed_leaves_beyond_64_bits_are_exact():
     assert type(closed_leaves(closed)) is int
 
 
-def test_counters_add_up():
-    zero = Counters.zero(4)
-    assert zero.n_jobs == 4
-    assert zero.closed_leaves == 0
-    some = zero.plus(5, 2, np.array([0, 1, 2, 0, 0]))
-    assert some == Counters(5, 2, np.array([0, 1, 2, 0, 0]))
-    assert some + some == Counters(10, 4, np.array([0, 2, 4, 0, 0]))
-    assert some != zero
-    assert some.closed_leaves == 6 + 2 * 2
-    assert zero == Counters.zero(4)  # adding changes nothing in place
-
-
 def test_less_exported_takes_off_the_ancestors_that_roots_own():
     remaining = WorkUnit.from_paths(5, [(0, 0, 0), (1, 0)])
     donated = WorkUnit.from_paths(5, [(2,), (3, 0, 0)])
