@@ -26,7 +26,8 @@ from llvmlite.binding import set_option
 from dpbb.own_process import command_of
 
 IDLE_S = 10.0
-"""A process ends after so long without a request, and with the one that started it."""
+"""A process ends after so long without a request, and without the one that started it
+as soon as it has compiled what it is at: the next run finds it in the cache."""
 
 _idle: list[subprocess.Popen[bytes]] = []
 
@@ -131,13 +132,16 @@ def main() -> None:
             request = requests.get(timeout=IDLE_S)
         except queue.Empty:
             os._exit(0)
+        if not request:
+            os._exit(0)
         with contextlib.suppress(Exception):
             module, name, model, signature = pickle.loads(request)  # noqa: S301
             entry = getattr(import_module(module), name)
             kernel = entry.compiled_for(model)
             with in_turn(_code_of(kernel, signature)):
                 kernel.compile_here(signature)
-        answers.write(b"1")
+        with contextlib.suppress(OSError):  # nobody waits for it any more
+            answers.write(b"1")
 
 
 def _code_of(kernel: Any, signature: Any) -> Path:
@@ -149,10 +153,12 @@ def _code_of(kernel: Any, signature: Any) -> Path:
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:
-    """Pass on what is asked for; at the end of input the process ends at once."""
+    """Pass on what is asked for; at the end of input nothing, and be nice to others."""
     while size := sys.stdin.buffer.read(4):
         requests.put(sys.stdin.buffer.read(int.from_bytes(size, "big")))
-    os._exit(0)
+    requests.put(b"")
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)
 
 
 if __name__ == "__main__":

@@ -351,7 +351,7 @@ def _until_loaded(loads: Sequence[Future[Heuristic]], run: _Run) -> Course:
         return all(load.done() for load in loads)
 
     repeatable = run.search.iterations is not None
-    meanwhile = [_wait] if repeatable else [_wait, plain_search]
+    meanwhile = [_wait] if repeatable else [_wait, _search_half_the_time]
     if not ready():
         pause = time.monotonic() + NOTE_S
         yield [Part(one, deadline=pause, until=ready) for one in meanwhile]
@@ -361,6 +361,23 @@ def _until_loaded(loads: Sequence[Future[Heuristic]], run: _Run) -> Course:
             yield [Part(one, until=ready) for one in meanwhile]
         finally:
             run.wanted.on_note("")
+
+
+def _search_half_the_time(search: Search, start: Incumbent | None) -> Incumbent:
+    """Search in NumPy, and sleep as long: who loads needs Python's lock, too.
+
+    A thread that lets it go waits up to 5 ms for one that computes, and Numba lets it
+    go for each of the thousands of files that it looks for.
+    """
+    awake = time.monotonic()
+
+    def stop() -> bool:
+        nonlocal awake
+        time.sleep(time.monotonic() - awake)
+        awake = time.monotonic()
+        return search.over
+
+    return plain_search(replace(search, should_stop=stop), start)
 
 
 def _wait(search: Search, start: Incumbent | None) -> Incumbent | None:

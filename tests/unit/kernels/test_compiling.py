@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import os
 import sys
+import time
 from threading import Thread
 
 import numba
@@ -176,10 +177,7 @@ def test_a_kernel_is_compiled_by_another_process(tmp_path):
     assert (float(longest) < 3.0, misses) == (True, "0")
 
 
-def test_two_processes_compile_a_kernel_once(tmp_path, monkeypatch):
-    """The other one waits, and loads it: seconds of a core, and no index is lost."""
-    told = tmp_path / "compiled"
-    (tmp_path / "slowly_compiled.py").write_text(f"""
+SLOWLY_COMPILED = """
 import time
 from numba.extending import overload
 from dpbb.kernels.compiling import entry
@@ -188,7 +186,7 @@ def same(a): ...
 
 @overload(same)
 def compiled_same(a):
-    with open({str(told)!r}, "a") as file:
+    with open({!r}, "a") as file:
         file.write("once ")
     time.sleep(1)
     return lambda a: a
@@ -196,7 +194,38 @@ def compiled_same(a):
 @entry
 def slow(a):
     return same(a)
-""")
+"""
+
+ENDS = """
+import os, threading, time
+from pathlib import Path
+import numba
+from dpbb.kernels.compile_process import compile_elsewhere
+asked = ("slowly_compiled", "slow", None, (numba.int64,))
+threading.Thread(target=compile_elsewhere, args=asked, daemon=True).start()
+while not Path("compiled").exists():
+    time.sleep(0.01)
+"""
+
+
+def test_what_was_begun_is_in_the_cache_though_nobody_waits_for_it(tmp_path):
+    """Else what a short time limit cuts off would be compiled anew by every run."""
+    told, folder = tmp_path / "compiled", tmp_path / "cache"
+    (tmp_path / "slowly_compiled.py").write_text(SLOWLY_COMPILED.format(str(told)))
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environ = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": paths}
+    run(sys.executable, "-c", ENDS, cwd=tmp_path, env=environ)
+    limit = time.monotonic() + 60
+    while not list(folder.rglob("*.nbc")):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    assert told.read_text().split() == ["once"]
+
+
+def test_two_processes_compile_a_kernel_once(tmp_path, monkeypatch):
+    """The other one waits, and loads it: seconds of a core, and no index is lost."""
+    told = tmp_path / "compiled"
+    (tmp_path / "slowly_compiled.py").write_text(SLOWLY_COMPILED.format(str(told)))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(compile_process, "_idle", [])

@@ -222,6 +222,26 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
     assert notes[:2] == [(text, current_thread()), ("", current_thread())]
 
 
+def test_numpy_leaves_half_of_the_time_to_who_loads(methods, monkeypatch):
+    """Both need Python's lock: without sleep loading took two minutes, not a second."""
+    compiled, worked, took = Event(), [], []
+
+    def plain(search, start):
+        began, cpu = time.monotonic(), time.thread_time()
+        while time.thread_time() < cpu + 0.1 and not search.over:
+            pass
+        worked.append(time.thread_time() - cpu)
+        took.append(time.monotonic() - began)
+        compiled.set()
+        return until_over(search, start)
+
+    monkeypatch.setattr(first, "plain_search", plain)
+    methods.module.load = lambda *_: compiled.wait(60)
+    done = lambda _search, start: start  # noqa: E731
+    methods(done, done)
+    assert took[0] > 1.8 * worked[0]
+
+
 @pytest.mark.parametrize(
     ("given", "end", "seconds"),
     [
