@@ -115,15 +115,17 @@ def estimate(
             f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
             f"{roots.n_jobs}"
         )
-    tree = tree_of(problem, chosen, ub)
     prune_at = ub + chosen.all_optima
 
     from dpbb.estimation.confidence import doubts, interval
     from dpbb.estimation.roots import RootSample
+    from dpbb.estimation.rules import chosen_rule
     from dpbb.estimation.sampling import Sampler
     from dpbb.kernels.cores import physical_cores
 
     threads = chosen.threads or physical_cores()
+    rule, _ = chosen_rule(problem, chosen, prune_at, should_stop)
+    tree = tree_of(problem, chosen.replace(branching=rule), ub)
     sample = None if roots is None else RootSample.of(roots)
     rounds = Sampler(problem, tree, prune_at, sample).rounds(
         seconds=seconds,

@@ -339,7 +339,8 @@ class SolveOptions:
     branching: BranchingRule | None = _search(
         kinds.choice(BranchingRule),
         "front or back children",
-        otherwise="the problem's own or one side; else minmin, from 200 jobs on maxsum",
+        otherwise="the problem's own or one side; else minmin, from 200 jobs on maxsum "
+        "unless estimates say that minmin's tree is far smaller",
         resumed=Resumed.FIXED,
     )
     strategy: Strategy = _search(

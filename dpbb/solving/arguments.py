@@ -40,7 +40,7 @@ from dpbb.proof import checker
 from dpbb.result import Result, Termination
 from dpbb.text.files import check_writable, noting
 from dpbb.text.labels import NO_NAMES, names_of
-from dpbb.tree.branching import refusal, rules_of, tree_of
+from dpbb.tree.branching import refusal, tree_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +189,12 @@ def checked(
 
 
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
-    """Return options that give jobs by their numbers alone, and the branching rule.
+    """Return options that give jobs by their numbers alone.
 
     OptionError: there is no job of a name, or the jobs are no permutation.
     """
     names = names_of(problem)
-    changed: dict[str, Any] = {"branching": options.branching or rules_of(problem)[0]}
+    changed: dict[str, Any] = {}
     if options.initial is not None:
         jobs = names.numbers(options.initial, "initial")
         changed["initial"] = part_of(problem, jobs, "initial")

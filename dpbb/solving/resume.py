@@ -110,7 +110,9 @@ def options_on(spec: RunSpec, call: Call) -> SolveOptions:
     tuning, own = before.tuning, options.tuning.changed()
     same = {name: own.get(name, getattr(tuning, name)) for name in OF_TREE}
     options = options.replace(
-        bound=bound_of(call.problem), tuning=options.tuning.replace(**same)
+        bound=bound_of(call.problem),
+        branching=options.branching or before.branching,
+        tuning=options.tuning.replace(**same),
     )
     if options.strategy is Strategy.AUTO:
         options = options.replace(strategy=strategy_before(spec))

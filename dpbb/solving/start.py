@@ -1,6 +1,7 @@
-"""What comes before the tree: the start heuristics, and the choice of a strategy.
+"""What comes before the tree: the start heuristics, and the choice of what is explored.
 
-The strategy says which trees are explored: one below the incumbent, or some from below.
+That is one tree below the incumbent or some from below, and for many jobs the rule by
+which they branch.
 """
 
 import logging
@@ -18,13 +19,14 @@ from dpbb.errors import EngineUnavailable
 from dpbb.estimation.result import duration
 from dpbb.heuristics import heuristics_of
 from dpbb.kernels.cores import in_daemon
-from dpbb.options import EngineName, Heuristics, SolveOptions, Strategy
+from dpbb.options import BranchingRule, EngineName, Heuristics, SolveOptions, Strategy
 from dpbb.problem import Incumbent, Problem, StartSearch, n_machines_of, proving_bound
 from dpbb.result import Improvement
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
 from dpbb.solving.resume import plan_of_saved
+from dpbb.tree.branching import rules_of
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +66,10 @@ def start(call: Call, cluster: Cluster) -> Plan:
     if plan.proved or plan.within_gap:
         return plan
     cluster.stay_in_process_if_small(plan)
-    if call.options.strategy is Strategy.AUTO:
-        call.progress.waiting("an estimate of the tree")
+    call.progress.waiting("an estimate of the tree")
+    plan, why = with_rule(plan, call.should_stop)
+    if why:
+        call.progress.note(f"branching {why}")
     strategy, why = chosen_strategy(
         plan,
         engine=cluster.engine,
@@ -211,6 +215,33 @@ def _times(
     return None, 0.75 * left
 
 
+def with_rule(
+    plan: Plan, should_stop: Callable[[], bool] = lambda: False
+) -> tuple[Plan, str]:
+    """Return the plan with the branching rule of its first tree, and why, for people.
+
+    Only many jobs want estimates for it; the default stays where they do not come.
+    """
+    options, ub = plan.options, plan.upper_bound
+    by_default = rules_of(plan.problem)[0]
+    if by_default is not BranchingRule.MAXSUM or options.branching or ub is None:
+        return plan, ""
+    from dpbb.estimation.rules import chosen_rule
+
+    found = _in_time(
+        partial(chosen_rule, plan.problem, options, ub),
+        _patience(plan.seconds_left(time.monotonic())),
+        should_stop,
+    )
+    rule, why = found or (None, "")
+    return replace(plan, options=options.replace(branching=rule)), why
+
+
+def _patience(left: float | None) -> float:
+    """Return for how many seconds an estimate is waited for."""
+    return WAIT_S if left is None else min(WAIT_S, 3 * ESTIMATE_SHARE * max(left, 0.0))
+
+
 def chosen_strategy(
     plan: Plan,
     *,
@@ -243,7 +274,7 @@ def chosen_strategy(
     limit = PATIENCE_S if left is None else max(left, 0.0)
     found = _in_time(
         partial(_least_seconds, plan, min(known), engine, limit),
-        WAIT_S if left is None else min(WAIT_S, 3 * ESTIMATE_SHARE * limit),
+        _patience(left),
         should_stop,
     )
     if found is None:

@@ -9,11 +9,14 @@ from threading import Event
 import numpy as np
 import pytest
 
+from dpbb.errors import OptionError
+from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions, Strategy
 from dpbb.problem import StartSearch
 from dpbb.solving import start
-from dpbb.solving.start import chosen_strategy, make_plan
+from dpbb.solving.plan import Plan
+from dpbb.solving.start import chosen_strategy, make_plan, with_rule
 from tests.unit.solving.test_plan import ORDER, PROBLEM, plan_of
 
 BEST_VALUE, BEST = min(
@@ -126,6 +129,40 @@ def test_cores_of_this_machine_are_taken_for_no_gpu(host, is_known):
     plan = plan_of(strategy="auto", initial=ORDER, **where)
     _, said = chosen_strategy(plan, engine=None, detached=False)
     assert ("H100" not in said) is is_known
+
+
+def many_jobs(**options):
+    problem = FlowShopProblem(taillard_instance("ta114"))
+    return Plan(problem, "ta114", SolveOptions(**options), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "given", "rule"),
+    [
+        (26456, {}, "minmin"),  # 4 nodes; not in minutes by maxsum
+        (26456, {"branching": "maxsum"}, "maxsum"),
+        (26454, {}, "maxsum"),  # no node by either rule
+    ],
+)
+def test_of_many_jobs_the_rule_of_a_far_smaller_tree_is_taken(cutoff, given, rule):
+    plan, why = with_rule(many_jobs(cutoff=cutoff, **given))
+    assert plan.options.branching == rule
+    assert bool(why) is (rule == "minmin")
+
+
+def test_no_estimate_says_the_rule_of_few_jobs_or_of_no_tree(monkeypatch):
+    monkeypatch.setattr("dpbb.estimation.rules.chosen_rule", pytest.fail)
+    for plan in plan_of(initial=ORDER), many_jobs():
+        assert with_rule(plan) == (plan, "")
+
+
+def test_an_estimate_that_does_not_fit_leaves_the_default(monkeypatch):
+    def rounds(*_given, **_how):
+        raise OptionError("samples: expected fewer")
+
+    monkeypatch.setattr(Sampler, "rounds", rounds)
+    plan, why = with_rule(many_jobs(cutoff=26456))
+    assert (plan.options.branching, why) == ("maxsum", "")
 
 
 def test_an_estimate_that_does_not_come_in_time_is_not_waited_for(monkeypatch):
