@@ -21,7 +21,14 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import InstanceError, Interrupted, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
-from dpbb.options import Heuristics, ProgressStyle, SolveOptions, Verbosity, kinds
+from dpbb.options import (
+    BranchingRule,
+    Heuristics,
+    ProgressStyle,
+    SolveOptions,
+    Verbosity,
+    kinds,
+)
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
     Encodable,
@@ -40,7 +47,7 @@ from dpbb.proof import checker
 from dpbb.result import Result, Termination
 from dpbb.text.files import check_writable, noting
 from dpbb.text.labels import NO_NAMES, names_of
-from dpbb.tree.branching import refusal, tree_of
+from dpbb.tree.branching import refusal, rules_of, tree_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +196,16 @@ def checked(
 
 
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
-    """Return options that give jobs by their numbers alone.
+    """Return options that give jobs by their numbers alone, and the branching rule.
+
+    Of many jobs estimates may say another one than the first, see ``start.with_rule``.
 
     OptionError: there is no job of a name, or the jobs are no permutation.
     """
     names = names_of(problem)
-    changed: dict[str, Any] = {}
+    rule = options.branching or rules_of(problem)[0]
+    by_estimates = options.branching is None and rule is BranchingRule.MAXSUM
+    changed: dict[str, Any] = {"branching": None if by_estimates else rule}
     if options.initial is not None:
         jobs = names.numbers(options.initial, "initial")
         changed["initial"] = part_of(problem, jobs, "initial")
