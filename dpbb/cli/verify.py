@@ -37,8 +37,9 @@ exit codes: 0 proved again; 1 it does not hold; 2 it is no certificate, or damag
 3 not checked enough: it says what would help; 4 audited: it says who passes, how often;
 of several certificates, each of which has a line, the first there is of 1, 2, 3, 4, 0.
 --print-checker writes a program of one file, which needs nothing but Python and has
-rules, books and draws in common with dpbb, but no engine; --print-prover one that needs
-no certificate: dpbb verify --print-checker > checker.py"""
+rules, books and draws in common with dpbb, but no engine (of shops with dates, set-ups
+and more it wants a second one beside it, --print-check-shops); --print-prover one that
+needs no certificate: dpbb verify --print-checker > checker.py"""
     rows = {
         "certificates CERTIFICATE*": "what dpbb solve --certificate wrote",
         "--all": "explore everything that it claims again, unit by unit, whatever the "
@@ -61,6 +62,7 @@ no certificate: dpbb verify --print-checker > checker.py"""
         "can try many",
         "--instance NAME": "the certificate has to be about this instance or file",
         "--print-checker": "print the program of one file",
+        "--print-check-shops": "print what it wants of other shops: check_shops.py",
         "--print-prover": "print a program that explores {LB < UB} of an instance by "
         "itself",
     }
@@ -70,10 +72,11 @@ no certificate: dpbb verify --print-checker > checker.py"""
 
 def run_verify(args: argparse.Namespace) -> int:
     """Check certificates and show what was found."""
-    if args.print_checker or args.print_prover:
-        name = "checker.py" if args.print_checker else "prove.py"
-        print(files("dpbb.proof").joinpath(name).read_text("utf-8"), end="")
-        return 0
+    for name in ("checker", "check_shops", "prover"):
+        if getattr(args, f"print_{name}"):
+            path = files("dpbb.proof") / f"{name.replace('prover', 'prove')}.py"
+            print(path.read_text("utf-8"), end="")
+            return 0
     if not args.certificates:
         raise OptionError("certificate: expected the path of a certificate, got none")
     for flag in ("finer", "instance"):

@@ -1,5 +1,7 @@
 """Check a certificate of dpbb: this file alone, with Python; Numba makes it fast.
 
+Of flow shops with dates, set-ups and more check_shops.py has to be beside it.
+
     python checker.py certificate.json.gz [--nodes N] [--draws K] [--seed N] [--all]
                       [--instance FILE]
 
@@ -34,13 +36,15 @@ import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, reduce
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate, combinations, groupby, islice
 from math import factorial
 from operator import lt, ne, sub
 from typing import NamedTuple
 
 FORMAT, SCHEMA = "dpbb-certificate", 4
-KIND = "flowshop-makespan"  # all that this file explores
+KIND = "flowshop-makespan"  # what this file explores by itself
+SHOP_KIND = "flow-shop"  # by check_shops.py, which is beside it
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 BOUNDS = ("lb1", "lb2", "cascade")  # the last one: cascade:FIRST-LAST:u-v,u-v,...
 EQUAL_JOBS_RULES = 2  # version of the branching rules; of all others 1
@@ -138,9 +142,12 @@ def small(text):
 def check_form(certificate):
     """Nothing is too large, or unknown, and numbers are whole ones, of 0 or more."""
     check_sizes(certificate)
-    if (kind := certificate["instance"].get("kind", KIND)) != KIND:
+    form, kind = FORM, certificate["instance"].get("kind", KIND)
+    if kind == SHOP_KIND:
+        form = FORM | {"instance": FORM["instance"] | shops().FORM}
+    elif kind != KIND:
         raise Unchecked(f"expected a problem of kind {KIND}, got {kind!a:.99}")
-    fits(certificate, FORM, "it")
+    fits(certificate, form, "it")
 
 
 def with_times(certificate, times):
@@ -260,6 +267,9 @@ class Shop:
         follow = ends_of([row[::-1] for row in self.all_times], self.back[::-1])
         self.heads = first_begin(self.times, begin)
         self.tails = first_begin(self.mirror, follow)
+        self.kinds = self.times  # jobs of equal ones are equal
+
+    functions = None  # those of ``kernels``
 
     def makespan(self, order):
         """Makespan of the whole sequence, of which the given jobs are a part."""
@@ -308,6 +318,18 @@ def johnson(times, sums, u, v):
 
 
 @cache
+def shops():
+    """Return check_shops.py, as a module."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_shops.py")
+    if not os.path.exists(path):
+        raise Unchecked(f"kind {SHOP_KIND} needs {path}")
+    spec = spec_from_file_location("check_shops", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
 def find_numba():
     """Return Numba and NumPy, which comes with it; None if they cannot be used."""
     try:
@@ -319,8 +341,10 @@ def find_numba():
 
 
 @cache
-def kernels(fast):
+def kernels(fast, functions=None):
     """Return the functions that explore: one text, compiled or plain Python.
+
+    ``functions`` of other shops take the place of the bounds and steps of this one.
 
     Jobs are numbered by the root order. ``times``: by side, machine and job, machines
     of the second side in reverse. ``ends`` has two rows: when machines are free after
@@ -332,29 +356,10 @@ def kernels(fast):
         jit, whole = find_numba()[0].njit(nogil=True), find_numba()[1].int32
 
     @jit
-    def look(tables, options, depth, ends, work, gone, found):
-        """Compute LB1 of all children of a node, and return the side that it takes.
-
-        The earliest begin of a job on a machine is its end on the one before, or when
-        this one is free; from then on the machine has all unscheduled jobs to do.
-        """
-        times, groups = tables[0], tables[1]
+    def sided(groups, options, depth, gone, found):
+        """Return the side that the rule takes, by the bounds of both."""
         rule, limit, skips_copies = options
-        m, lanes = len(work), len(gone)
-        for side in range(2):
-            bound, end, table = found[side], found[2], times[side]
-            own, other = ends[side], ends[1 - side]
-            for i in range(lanes):
-                bound[i] = gone[i]
-                end[i] = 0
-            for k in range(m):
-                row, free, at = table[k], own[k], m - 1 - k
-                after = whole(work[at if side == 1 else k] + other[at])
-                for i in range(lanes):
-                    begin = max(end[i], free)
-                    bound[i] = max(bound[i], whole(begin + after))
-                    end[i] = whole(begin + row[i])
-        ahead, behind, more = found[0], found[1], 0
+        ahead, behind, more, lanes = found[0], found[1], 0, len(gone)
         if rule == 0:
             limit = BIG
             for i in range(lanes):
@@ -376,6 +381,30 @@ def kernels(fast):
                         found[side][i] = BIG
                     before = groups[i]
         return side
+
+    @jit
+    def look(tables, options, depth, ends, work, gone, found):
+        """Compute LB1 of all children of a node, and return the side that it takes.
+
+        The earliest begin of a job on a machine is its end on the one before, or when
+        this one is free; from then on the machine has all unscheduled jobs to do.
+        """
+        times, groups = tables[0], tables[1]
+        m, lanes = len(work), len(gone)
+        for side in range(2):
+            bound, end, table = found[side], found[2], times[side]
+            own, other = ends[side], ends[1 - side]
+            for i in range(lanes):
+                bound[i] = gone[i]
+                end[i] = 0
+            for k in range(m):
+                row, free, at = table[k], own[k], m - 1 - k
+                after = whole(work[at if side == 1 else k] + other[at])
+                for i in range(lanes):
+                    begin = max(end[i], free)
+                    bound[i] = max(bound[i], whole(begin + after))
+                    end[i] = whole(begin + row[i])
+        return sided(groups, options, depth, gone, found)
 
     @jit
     def step(times, side, job, ends, work, new_ends, new_work):
@@ -404,6 +433,21 @@ def kernels(fast):
         return False
 
     @jit
+    def last(times, ends, gone):
+        """Compute the makespan with the only job that is left."""
+        job = end = value = 0
+        while gone[job] != 0:
+            job += 1
+        m = len(ends[0])
+        for k in range(m):
+            end = max(end, ends[0][k]) + times[0][k][job]
+            value = max(value, end + ends[1][m - 1 - k])
+        return value
+
+    if functions is not None:
+        look, step, shut, last = functions(jit, sided)
+
+    @jit
     def explore(tables, options, depth, state, left, ub, floor, counts):
         """Explore a node that is not pruned, and all below; returns whether it ended.
 
@@ -413,19 +457,14 @@ def kernels(fast):
         nodes, and whether a leaf is better.
         """
         ends, work, found, gone, way = state
-        n, m = len(tables[1]), len(work[0])
+        n = len(tables[1])
         left[0] -= 1
         if left[0] < 0:
             return True
         if depth == n - 1:
             counts[depth] += 1
             counts[n] += 1
-            job = end = value = 0
-            while gone[job] != 0:
-                job += 1
-            for k in range(m):
-                end = max(end, ends[depth][0][k]) + tables[0][0][k][job]
-                value = max(value, end + ends[depth][1][m - 1 - k])
+            value = last(tables[0], ends[depth], gone)
             counts[n + 2] = value < floor
             return value < floor
         counts[n + 1] += 1
@@ -517,27 +556,43 @@ class Tree:
 
     def __init__(self, shop, options, all_optima=False, threads=1, fast=False):
         self.shop, self.all_optima, self.threads = shop, all_optima, threads
-        self.look, self.step, self.shut, self.kernel, self.walk = kernels(fast)
+        own = kernels(fast, shop.functions)
+        self.look, self.step, self.shut, self.kernel, self.walk = own
         self.np, self.kept, self.left = fast and find_numba()[1], KEPT[fast], [0]
+        self.kind = "int32" if shop.functions is None else "int64"
         self.n_jobs = n = len(shop.times)
         self.order = options["root_order"] or range(n)
-        rows = [[side[job] for job in self.order] for side in (shop.times, shop.mirror)]
-        pad = [0] * (-n % 8 if fast else 0)
-        times = [[[*column, *pad] for column in zip(*side)] for side in rows]
-        groups = [*accumulate(map(ne, rows[0], rows[0][1:]), initial=0)]
-        depths, pairs = pairs_of(options["bound"], n, len(rows[0][0]))
-        sums = [[0, *accumulate(row)] for row in rows[0]]
-        orders = [johnson(rows[0], sums, u, v) for u, v in pairs]
-        tables = times, groups, pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]]
-        self.tables = *map(self.table, tables), depths.start, depths.stop
         rule, limit = RULES.index(options["branching"]), options["branching_ub"] or 0
         self.options = rule, limit, options["rule_version"] == EQUAL_JOBS_RULES
-        root = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))]
+        pad = [0] * (-n % 8 if fast else 0)
+        kinds = [shop.kinds[job] for job in self.order]
+        groups = [*accumulate(map(ne, kinds, kinds[1:]), initial=0)]
+        if shop.functions is None:
+            root, times, *dearer, depths = self.plain(options["bound"], pad)
+            times = self.table(times)
+        else:
+            root, tables = shop.tables(self.order)
+            root, dearer, depths = (root, [0]), ([(0, 0)], [[(0, 0, 0, 0)]]), range(0)
+            times = tuple(map(self.table, tables))
+        tables = map(self.table, (groups, *dearer))
+        self.tables = times, *tables, depths.start, depths.stop
         gone = [0] * n + [BIG] * len(pad)
         self.root = Node(0, 0, 0, (), *map(self.table, (*root, gone)))
 
-    def table(self, rows, kind="int32"):
+    def plain(self, bound, pad):
+        """Return the root's arrays, and the tables and depths of LB1 and LB2."""
+        shop = self.shop
+        rows = [[side[job] for job in self.order] for side in (shop.times, shop.mirror)]
+        times = [[[*column, *pad] for column in zip(*side)] for side in rows]
+        depths, pairs = pairs_of(bound, self.n_jobs, len(rows[0][0]))
+        sums = [[0, *accumulate(row)] for row in rows[0]]
+        orders = [johnson(rows[0], sums, u, v) for u, v in pairs]
+        root = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))]
+        return root, times, pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]], depths
+
+    def table(self, rows, kind=None):
         """Copy nested rows of integers as the kernels take them."""
+        kind = kind or self.kind
         if self.np:
             return self.np.array(rows, kind)
         nested = bool(rows) and isinstance(rows[0], list | tuple)
@@ -690,9 +745,15 @@ def check_instance(certificate):
     """Check times, options, schedules and claim; returns the shop."""
     instance, tree = certificate["instance"], certificate["tree"]
     times, objective = instance["times"], certificate["result"].get("objective")
-    expect(objective in ("makespan", None), f"expected a makespan, got {objective!a}")
     ok = {*map(len, times)} == {len(times[0])} != {0}
     expect(ok, "the times are no table")
+    if instance.get("kind") == SHOP_KIND:
+        shop = shops().shop_of(certificate, expect)
+        check_options(certificate, "model")
+        check_kinds(shop.kinds, tree)
+        check_claim(certificate, shop.makespan)
+        return shop
+    expect(objective in ("makespan", None), f"expected a makespan, got {objective!a}")
     ends = [instance.get(side) or [] for side in ("front", "back")]
     given = sum(ends, [])
     ok = {*given} <= {*range(len(times))} and len({*given}) == len(given) < len(times)
@@ -706,13 +767,18 @@ def check_instance(certificate):
     expect(tree["n_jobs"] == jobs, f"expected {jobs} jobs, got {tree['n_jobs']}")
     check_options(certificate, instance.get("bound") or "lb1")
     pairs_of(tree["bound"], jobs, len(times[0]))
-    if tree["rule_version"] == EQUAL_JOBS_RULES:
-        rows = [shop.times[job] for job in tree["root_order"] or range(jobs)]
-        kinds = 1 + sum(map(ne, rows, rows[1:]))
-        ok = kinds == len({*map(tuple, rows)}) < jobs
-        expect(ok, "expected equal jobs side by side in the root order")
+    check_kinds(shop.kinds, tree)
     check_claim(certificate, shop.makespan)
     return shop
+
+
+def check_kinds(kinds, tree):
+    """Of a tree that skips copies equal jobs are side by side in the root order."""
+    if tree["rule_version"] == EQUAL_JOBS_RULES:
+        rows = [kinds[job] for job in tree["root_order"] or range(len(kinds))]
+        found = 1 + sum(map(ne, rows, rows[1:]))
+        ok = found == len({*map(str, rows)}) < len(rows)
+        expect(ok, "expected equal jobs side by side in the root order")
 
 
 def check_options(certificate, bound):

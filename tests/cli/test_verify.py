@@ -31,6 +31,7 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     assert "proved again: the whole tree" in ran.stdout
 
     assert "def prove(" in dpbb("verify", "--print-prover").out
+    assert "def shop_of(" in dpbb("verify", "--print-check-shops").out
 
     ran = dpbb("verify", path, "--draws", "0")
     assert ran.code == 3
