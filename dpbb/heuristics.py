@@ -356,7 +356,7 @@ class Descent:
     def begin(self) -> None:
         """Make a permutation by bounds, then by insertions in its order."""
         self._descend()
-        if not self.over:
+        if self.best is None or not self.over:
             own = np.arange(self._problem.n_jobs, dtype=np.intp)
             self._counted(_Tried(self._cost(own), own), "own order")
         if self.best is None:

@@ -485,7 +485,7 @@ def with_ends(
     if not isinstance(problem, PartOfSequence):
         raise OptionError(
             f"front, back: expected a problem whose sequences may have given ends, "
-            f"such as a flow shop's makespan, got one of kind {problem.name!r}"
+            f"such as a flow shop, got one of kind {problem.name!r}"
         )
     return problem.with_ends(*given)
 

@@ -18,6 +18,7 @@ from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.shop import OBJECTIVES, FlowShop, ObjectiveName
+from dpbb.problem import instance_name_of
 from dpbb.result import Result
 from dpbb.text.labels import NO_NAMES, Names
 
@@ -135,8 +136,8 @@ def pyjobshop_model(source: Any) -> Any:
     problem = read_problem(source)
     if type(problem) is FlowShopProblem and not problem.given:
         problem = FlowShop(problem.instance)
-    if not isinstance(problem, FlowShop):
-        refuse("pyjobshop", "a flow shop without given ends", problem.name)
+    if not isinstance(problem, FlowShop) or not problem.both_ends:
+        refuse("pyjobshop", "a flow shop without given ends", instance_name_of(problem))
     shop, features = problem.instance, problem.features
     times, names = shop.times.tolist(), shop.names
     n_jobs, n_machines = shop.times.shape

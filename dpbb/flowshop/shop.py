@@ -32,7 +32,7 @@ only once the job is there, the mirror image is another problem: the front alone
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -46,6 +46,7 @@ from dpbb.flowshop.formats import read_shop, tables_of_setups
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import longest_makespan, tails
 from dpbb.modeling import Model
+from dpbb.options.permutations import check_permutation
 from dpbb.problems import Family
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
@@ -148,7 +149,7 @@ class FlowShop(Model):
             bases = cls.__mro__[: cls.__mro__.index(FlowShop)]
             mine = {name for base in bases for name in vars(base)}
             cls.name = vars(cls).get("name", cls.__name__)
-            names = {"encode", "with_bound", "with_names"}
+            names = {"encode", "with_bound", "with_ends", "with_names"}
             costs = {"take", "node_bound", "absent", "evaluate", "evaluate_all"}
             cls.own_costs = not mine.isdisjoint(costs | {*cls.text.helpers})
             if cls.own_costs:
@@ -157,6 +158,9 @@ class FlowShop(Model):
                 setattr(cls, name, None)
 
     is_own = own_costs = False
+
+    both_ends = True
+    """Whether the tree grows at both ends where it can."""
 
     def __init__(
         self,
@@ -212,7 +216,8 @@ class FlowShop(Model):
         self.set_up = int(self.features.setups is not None)
         self.ahead = int(self.set_up and self.features.anticipatory)
         self.latest, self.never_negative = int(kind.latest), kind.latest
-        self.both = int(self.latest and self.ahead == self.set_up)
+        mirrors = self.latest and self.ahead == self.set_up
+        self.both = int(mirrors and self.both_ends)
         due_is_release = kind.dated and kind.latest  # of the mirror image
         given_release = "release" in instance.dates or before.any() or behind.any()
         self.released = int(given_release or due_is_release)
@@ -274,7 +279,7 @@ class FlowShop(Model):
     def __repr__(self) -> str:
         size = f"{self.n_jobs} jobs x {self.n_machines} machines"
         facts = filter(None, (size, self.said, self.features.words))
-        return f"{type(self).__name__}({self.instance.name!r}, {', '.join(facts)})"
+        return f"{type(self).__name__}({self.instance_name!r}, {', '.join(facts)})"
 
     def _set_up(self, setups: NDArray[np.int64]) -> NDArray[np.int64]:
         """Make the tables of set-ups; return the longest before each job.
@@ -316,7 +321,7 @@ class FlowShop(Model):
         """Return the same costs without what bounds of sums are made of."""
         if self.latest or self.own_costs:
             return self
-        other = object.__new__(FlowShop)
+        other = object.__new__(FlowShop if self.is_own else type(self))
         vars(other).update(self.__getstate__())
         other.ordered = other.alone = other.matched = other.counted = 0
         other.state = {"ends": self.n_stages, "cost": None}  # type: ignore[misc]
@@ -701,7 +706,33 @@ class FlowShop(Model):
         return self._with(self.instance, kinds[bound])
 
     def _with(self, instance: FlowShopInstance, kind: type[FlowShop]) -> FlowShop:
-        return kind(instance, objective=self.said, **self.features.said())
+        return kind(instance, objective=self.said, **self.said_of_it)
+
+    @property
+    def said_of_it(self) -> dict[str, Any]:
+        """Return what makes it again besides instance and objective, as JSON."""
+        return self.features.said()
+
+    def with_ends(self, front: tuple[int, ...], back: tuple[int, ...]) -> FlowShop:
+        """Return the problem with given jobs; see ``dpbb.problem.PartOfSequence``."""
+        from dpbb.flowshop.fixed import GivenFlowShop
+
+        if not (front or back):
+            return self
+        if self.bound != Model.bound:
+            raise OptionError(
+                f"bound: expected {Model.bound} with given ends, got {self.bound}"
+            )
+        how = self.said_of_it | {"front": front, "back": back}
+        return GivenFlowShop(self.instance, objective=self.said, **how)
+
+    def whole(self, permutation: Iterable[int]) -> tuple[int, ...]:
+        """Return a permutation: given jobs are in the tree."""
+        return tuple(permutation)
+
+    def between(self, sequence: Sequence[int], what: str) -> tuple[int, ...]:
+        """Return a sequence, which is the tree's; OptionError: it is none."""
+        return check_permutation(sequence, what, self.n_jobs)
 
     @cached_property
     def root_bound(self) -> int:
@@ -714,7 +745,7 @@ class FlowShop(Model):
         if self.is_own:
             return super().digest
         parts = [self.name, self.said]
-        for name, one in self.features.said().items():
+        for name, one in self.said_of_it.items():
             parts.append(name if one is True else f"{name} {one}")
         text = " ".join([*parts, self.instance.digest])
         return hashlib.sha256(text.encode()).hexdigest()
@@ -741,10 +772,10 @@ class FlowShop(Model):
         return {"objective": self.said, **features, **ranges}
 
     def encode(self) -> dict[str, Any]:
-        """Name, times, dates, weights, objective and a dearer bound, as JSON."""
+        """Name, times, dates, weights, objective, given jobs and a dearer bound."""
         dates = {name: value.tolist() for name, value in self.instance.dates.items()}
         named: dict[str, Any] = {"name": self.instance.name, "objective": self.said}
-        named |= self.features.said()
+        named |= self.said_of_it
         named |= {"bound": self.bound} if self.bound != Model.bound else {}
         return {**named, "times": self.instance.times.tolist(), "dates": dates}
 
@@ -756,6 +787,8 @@ def decode(data: Mapping[str, Any]) -> FlowShop:
         name: data[name] for name in (*FEATURES, "anticipatory") if name in data
     }
     problem = FlowShop(instance, objective=data["objective"], **features)
+    ends = (tuple(data.get(side) or ()) for side in ("front", "back"))
+    problem = problem.with_ends(*ends)
     return problem.with_bound(data.get("bound", Model.bound))
 
 

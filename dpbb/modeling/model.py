@@ -98,6 +98,8 @@ class Model:
         if "name" not in vars(cls) and not hasattr(cls, "name"):
             cls.name = cls.__name__
         cls.text = Text.of(cls, Model)
+        if "absent" in cls.text.sources and cls.improve is Model.improve:
+            cls.improve = None  # type: ignore[assignment, method-assign]
 
     # -- what a subclass says ----------------------------------------------------------
 

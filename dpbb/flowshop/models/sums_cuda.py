@@ -22,7 +22,7 @@ SOURCE = Path(__file__).with_name("sums.cuh")
 def serves(problem: FlowShop) -> bool:
     """Whether there is such a form of what is minimized."""
     sums = problem.ordered or problem.tardy or problem.counted
-    plain = not (problem.set_up or problem.lagged)
+    plain = not (problem.set_up or problem.lagged or "absent" in problem.text.sources)
     return bool(sums and plain and problem.n_jobs <= MOST_JOBS)
 
 

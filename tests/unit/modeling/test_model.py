@@ -8,7 +8,7 @@ import pytest
 
 import dpbb
 from dpbb.options import SolveOptions
-from dpbb.problem import NO_CHILD, Problem
+from dpbb.problem import NO_CHILD, ImprovesSchedules, Problem
 from dpbb.tree.branching import tree_of
 from tests.models import KINDS, LinearOrdering, random_models
 
@@ -48,6 +48,7 @@ def test_absent_children_do_not_exist():
     assert [job for job in range(6) if bounds[job] == NO_CHILD] == [1, 2]
     with pytest.raises(ValueError, match="job 1 is absent"):
         problem.evaluate(np.array([1, 0, 2, 3, 4, 5]))
+    assert not isinstance(problem, ImprovesSchedules)
 
 
 @pytest.mark.parametrize("kind", KINDS)
