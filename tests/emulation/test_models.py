@@ -12,6 +12,7 @@ from tests.emulation.support import steals
 from tests.intervals import unit_between
 from tests.models import KINDS, random_models
 from tests.unit.flowshop.shops import check_engine, each, random_shop
+from tests.unit.flowshop.test_fixed import BACK, FRONT, drawn
 from tests.unit.modeling.test_cpu import counted
 from tests.unit.modeling.test_model import best_cost
 
@@ -48,6 +49,12 @@ def test_flow_shops_count_as_on_the_reference(gpu, kind, objective, released):
         return on_gpu(gpu, problem, ub)
 
     check_engine(kind, objective, released, explored, seeds=2)
+
+
+def test_flow_shops_with_given_ends_count_as_on_the_reference(gpu):
+    shop, _, costs = drawn("setups", "makespan", 0)
+    problem, ub = shop.with_ends(FRONT, BACK), int(costs.min()) + 1
+    assert counted(problem, "reference", ub) == on_gpu(gpu, problem, ub)
 
 
 @pytest.mark.slow
