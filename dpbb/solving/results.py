@@ -273,13 +273,15 @@ def with_certificate(
         **content,
     }
     ub = result.makespan
-    if "tree" not in content and problem.name == checker.KIND and ub is not None:
+    kinds = checker.KIND, checker.SHOP_KIND
+    if "tree" not in content and problem.name in kinds and ub is not None:
         books = books_of_root(whole["instance"], ub)
-        if books is None:
+        if books is not None:
+            whole |= books | {"bounds": [(ub, jobs)]}
+            whole["tree"] |= {"trivial_ub": problem.trivial_ub}
+            whole["result"] |= {"ub": ub, "all_optima": False}
+        elif problem.name == checker.KIND:
             return result
-        whole |= books | {"bounds": [(ub, jobs)]}
-        whole["tree"] |= {"trivial_ub": problem.trivial_ub}
-        whole["result"] |= {"ub": ub, "all_optima": False}
     # as it will be read: tuples are lists
     return replace(result, certificate=Certificate(json.loads(json.dumps(whole))))
 

@@ -13,6 +13,7 @@ import pytest
 
 import dpbb
 from dpbb.flowshop.shop import OBJECTIVES
+from dpbb.problem import with_ends
 from dpbb.proof import checker
 from tests.processes import run
 
@@ -81,6 +82,22 @@ def test_trees_are_the_same(tmp_path, objective, feature):
         part = certificate["units"][0]
         certificate = certified(shop, path, upper_bound=best + 1, all_optima=True)
         assert checked(certificate)[0] == checker.PROVED, part
+
+
+@pytest.mark.parametrize("feature", SHOPS)
+@pytest.mark.parametrize("objective", ["makespan", "max-tardiness", "total-tardiness"])
+def test_given_ends_stay(tmp_path, objective, feature):
+    shop = with_ends(shop_of(objective, feature, 5), [3], [0, 2])
+    certificate = certified(shop, tmp_path / "x.json.gz")
+    assert checked(certificate)[0] == checker.PROVED
+    if (objective, feature) == ("makespan", "plain"):  # by the bound of the root
+        found = dpbb.verify(str(tmp_path / "x.json.gz"), engine="reference")
+        assert found.verdict == checker.PROVED
+    order = certificate["result"]["permutation"]
+    order[0], order[1] = order[1], order[0]
+    verdict, text = checked(certificate)
+    assert verdict == checker.FALSE
+    assert "given jobs are not at the ends" in str(text)
 
 
 def test_equal_jobs_are_those_that_may_be_exchanged(tmp_path):
