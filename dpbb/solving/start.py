@@ -66,7 +66,8 @@ def start(call: Call, cluster: Cluster) -> Plan:
     if plan.proved or plan.within_gap:
         return plan
     cluster.stay_in_process_if_small(plan)
-    call.progress.waiting("an estimate of the tree")
+    if call.options.branching is None or call.options.strategy is Strategy.AUTO:
+        call.progress.waiting("an estimate of the tree")
     plan, why = with_rule(plan, call.should_stop)
     if why:
         call.progress.note(f"branching {why}")
