@@ -65,7 +65,8 @@ def estimate(
         Estimate what is below these roots alone, such as what a run has left.
     seconds
         Time for the sampling. A few more go into the first call on a machine, which
-        compiles, and half a second into the rate of this machine.
+        compiles, half a second into the rate of this machine, and, of many jobs
+        without a branching rule, some into both that may be taken.
     samples
         Nodes kept of a stratum. Default: as many as there is time for. With a number,
         ``seconds`` is not looked at and the estimate depends on the seed alone.

@@ -9,11 +9,14 @@ from dpbb.estimation.result import count
 from dpbb.estimation.sampling import Sampler
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import BranchingRule, SolveOptions
-from dpbb.problem import Problem
+from dpbb.problem import Problem, root_bound
 from dpbb.tree.branching import rules_of, tree_of
 
 SAMPLES, PROBES = 32, 8
 """Nodes kept of a stratum, and independent probes: the seed alone decides."""
+
+MOST_SPAN = 128
+"""From the root's bound to the upper bound; of more either estimate takes too long."""
 
 CLEARLY_FEWER = 10
 """So many times as large the default's tree has to be. From 200 jobs on either may be
@@ -34,6 +37,8 @@ def chosen_rule(
     first, other = rules_of(problem)[0], BranchingRule.MINMIN
     if options.branching is not None or first is not BranchingRule.MAXSUM:
         return options.branching or first, ""
+    if ub - root_bound(problem) > MOST_SPAN:
+        return first, ""
     nodes = []
     for rule in (other, first):
         tree = tree_of(problem, options.replace(branching=rule), ub)

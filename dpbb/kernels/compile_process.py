@@ -12,6 +12,7 @@ import fcntl
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -25,9 +26,11 @@ from llvmlite.binding import set_option
 
 from dpbb.own_process import command_of
 
+ALONE_S = 180
 IDLE_S = 10.0
 """A process ends after so long without a request, and without the one that started it
-as soon as it has compiled what it is at: the next run finds it in the cache."""
+as soon as it has compiled what it is at, or ``ALONE_S`` later: the next run finds it
+in the cache."""
 
 _idle: list[subprocess.Popen[bytes]] = []
 
@@ -156,6 +159,7 @@ def _listen(requests: queue.SimpleQueue[bytes]) -> None:
     """Pass on what is asked for; at the end of input nothing, and be nice to others."""
     while size := sys.stdin.buffer.read(4):
         requests.put(sys.stdin.buffer.read(int.from_bytes(size, "big")))
+    signal.alarm(ALONE_S)  # whatever it waits for
     requests.put(b"")
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)

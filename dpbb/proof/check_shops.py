@@ -49,6 +49,13 @@ def digest_of(instance):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def said(instance):
+    """Return the objective, and what there is besides the times."""
+    there = [name for name in DATES if instance["dates"].get(name) is not None]
+    there += [name for name in FEATURES if instance.get(name) is not None]
+    return f"{instance['objective']!a:.99} with {', '.join(there) or 'times alone'}"
+
+
 def check_shape(instance, expect):
     """Check that all tables and lists fit the times, and go together."""
     times, n, m = instance["times"], len(instance["times"]), len(instance["times"][0])
@@ -86,9 +93,10 @@ def check_shape(instance, expect):
     given = [job for side in ("front", "back") for job in instance.get(side) or ()]
     ok = {*given} <= {*range(n)} and len({*given}) == len(given) < n
     expect(ok, "expected given jobs each once, and others between them")
-    stages = m + sum(has["buffers"] or ())
-    expect(stages <= MOST_STAGES, f"expected at most {MOST_STAGES} stages")
-    steps = sum(map(sum, times)) + sum(max(row) for row in [[0], *dates.values()])
+    stages = sum(has["buffers"] or ())
+    expect(stages <= MOST_STAGES, f"expected at most {MOST_STAGES} places of buffers")
+    rows = [row for name, row in dates.items() if name != "weight"]
+    steps = sum(map(sum, times)) + sum(max(row) for row in [[0], *rows])
     for table in (has["lags"], *(has["setups"] or ())):
         steps += sum(map(sum, table or ()))
     most = (n + 1) * steps * (max(dates.get("weight") or [1]) or 1)

@@ -145,6 +145,8 @@ def check_form(certificate):
     form, kind = FORM, certificate["instance"].get("kind", KIND)
     if kind == SHOP_KIND:
         form = FORM | {"instance": FORM["instance"] | shops().FORM}
+        if "tree" not in certificate or "bound" in certificate["instance"]:
+            raise Unchecked("it has no tree, or one of a bound that is not known here")
     elif kind != KIND:
         raise Unchecked(f"expected a problem of kind {KIND}, got {kind!a:.99}")
     fits(certificate, form, "it")
@@ -1055,6 +1057,8 @@ def check(certificate, args, fast):
         jobs = " ".join(map(str, instance.get(side) or []))
         name += f", given {side} {jobs}" * bool(jobs)
     print(f"instance {shown(name)}, digest {shown(instance['digest'])}")
+    if instance.get("kind") == SHOP_KIND:
+        print(f"problem  {shops().said(instance)}; no other than its times is compared")
     shop = checked(certificate, check_instance)
     parts = checked(certificate, check_books)
     print(f"claim    {result['status']}: nothing below {result['lower_bound']}")

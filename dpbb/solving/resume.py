@@ -225,6 +225,7 @@ def read_saved(
     given = OPTIONS["tuning"].kind.check(changes.get("tuning", {}), "tuning")
     changed = {**changes, "tuning": fixed.tuning.replace(**given.changed())}
     options = numbered(saved.spec.problem, fixed.replace(**changed))
+    options = options.replace(branching=options.branching or fixed.branching)
     if options.workers != 0 and "checkpoint" not in changes:
         options = options.replace(checkpoint=folder_of(path))
     if "strategy" not in changes:

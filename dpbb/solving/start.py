@@ -68,20 +68,20 @@ def start(call: Call, cluster: Cluster) -> Plan:
     cluster.stay_in_process_if_small(plan)
     if call.options.branching is None or call.options.strategy is Strategy.AUTO:
         call.progress.waiting("an estimate of the tree")
-    plan, why = with_rule(plan, call.should_stop)
-    if why:
-        call.progress.note(f"branching {why}")
     strategy, why = chosen_strategy(
         plan,
         engine=cluster.engine,
         detached=call.detached,
         should_stop=call.should_stop,
     )
-    call.progress.waiting("")
     if why:
         call.progress.note(f"strategy {strategy}: {why}")
     if strategy is Strategy.FROM_BELOW:
-        return replace(plan, below=Below(Step(1, plan.lower_bound)))
+        plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
+    plan, why = with_rule(plan, call.should_stop)
+    call.progress.waiting("")
+    if why:
+        call.progress.note(f"branching {why}")
     return plan
 
 
@@ -234,7 +234,7 @@ def with_rule(
         _patience(plan.seconds_left(time.monotonic())),
         should_stop,
     )
-    rule, why = found or (None, "")
+    rule, why = found or (by_default, "")
     return replace(plan, options=options.replace(branching=rule)), why
 
 

@@ -363,6 +363,10 @@ def _until_loaded(loads: Sequence[Future[Heuristic]], run: _Run) -> Course:
             run.wanted.on_note("")
 
 
+MOST_PAUSE_S = 0.5
+"""Whoever was suspended for long does not sleep as long."""
+
+
 def _search_half_the_time(search: Search, start: Incumbent | None) -> Incumbent:
     """Search in NumPy, and sleep as long: who loads needs Python's lock, too.
 
@@ -373,7 +377,9 @@ def _search_half_the_time(search: Search, start: Incumbent | None) -> Incumbent:
 
     def stop() -> bool:
         nonlocal awake
-        time.sleep(time.monotonic() - awake)
+        if search.over:
+            return True
+        time.sleep(min(time.monotonic() - awake, MOST_PAUSE_S))
         awake = time.monotonic()
         return search.over
 

@@ -111,6 +111,25 @@ def test_equal_jobs_are_those_that_may_be_exchanged(tmp_path):
     assert checked(certificate)[0] == checker.PROVED
 
 
+def test_what_is_not_known_here_is_not_refuted(tmp_path):
+    shop = shop_of("makespan", "blocking", 1).with_bound("matching")
+    certificate = certified(shop, tmp_path / "x.json.gz", cutoff=20)
+    with pytest.raises(checker.Unchecked, match="not known here"):
+        checked(certificate)
+    wide = dpbb.FlowShop(np.ones((2, 101), int), objective="total-completion")
+    certificate = certified(wide, tmp_path / "y.json.gz")
+    assert checked(certificate)[0] == checker.PROVED
+    del certificate["tree"]
+    with pytest.raises(checker.Unchecked, match="no tree"):
+        checked(certificate)
+
+
+def test_it_says_which_problem_is_proved(tmp_path, capsys):
+    shop = shop_of("max-tardiness", "setups", 1)
+    checked(certified(shop, tmp_path / "x.json.gz"))
+    assert "problem  'max-tardiness' with due, setups;" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("where", "what", "why"),
     [
