@@ -10,7 +10,7 @@ from dpbb.estimation.sampling import Sampler
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import BranchingRule, SolveOptions
 from dpbb.problem import Problem, root_bound
-from dpbb.tree.branching import rules_of, tree_of
+from dpbb.tree.branching import settled_rule, tree_of
 
 SAMPLES, PROBES = 32, 8
 """Nodes kept of a stratum, and independent probes: the seed alone decides."""
@@ -34,9 +34,10 @@ def chosen_rule(
     It is the one that is given or the problem's first. Where that is ``maxsum``, it is
     ``minmin`` if that tree is estimated to be far smaller.
     """
-    first, other = rules_of(problem)[0], BranchingRule.MINMIN
-    if options.branching is not None or first is not BranchingRule.MAXSUM:
-        return options.branching or first, ""
+    settled = settled_rule(problem, options.branching)
+    if settled is not None:
+        return settled, ""
+    first, other = BranchingRule.MAXSUM, BranchingRule.MINMIN
     if ub - root_bound(problem) > MOST_SPAN:
         return first, ""
     nodes = []

@@ -134,7 +134,7 @@ def main() -> None:
         try:
             request = requests.get(timeout=IDLE_S)
         except queue.Empty:
-            os._exit(0)
+            request = b""
         if not request:
             os._exit(0)
         with contextlib.suppress(Exception):

@@ -154,7 +154,7 @@ class FeatureShop:
         held = [[0] * places for places in self.buffers or ()]
         for job in order:
             at = self.release[job]
-            if held or self.buffers is not None:
+            if self.buffers is not None:
                 at = max(at, free[0])
             for k in range(self.m):
                 if self.setups:

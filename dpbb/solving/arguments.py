@@ -21,14 +21,7 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import InstanceError, Interrupted, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
-from dpbb.options import (
-    BranchingRule,
-    Heuristics,
-    ProgressStyle,
-    SolveOptions,
-    Verbosity,
-    kinds,
-)
+from dpbb.options import Heuristics, ProgressStyle, SolveOptions, Verbosity, kinds
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
     Encodable,
@@ -47,7 +40,7 @@ from dpbb.proof import checker
 from dpbb.result import Result, Termination
 from dpbb.text.files import check_writable, noting
 from dpbb.text.labels import NO_NAMES, names_of
-from dpbb.tree.branching import refusal, rules_of, tree_of
+from dpbb.tree.branching import refusal, settled_rule, tree_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +196,7 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
     OptionError: there is no job of a name, or the jobs are no permutation.
     """
     names = names_of(problem)
-    rule = options.branching or rules_of(problem)[0]
-    by_estimates = options.branching is None and rule is BranchingRule.MAXSUM
-    changed: dict[str, Any] = {"branching": None if by_estimates else rule}
+    changed: dict[str, Any] = {"branching": settled_rule(problem, options.branching)}
     if options.initial is not None:
         jobs = names.numbers(options.initial, "initial")
         changed["initial"] = part_of(problem, jobs, "initial")

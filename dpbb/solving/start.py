@@ -26,7 +26,7 @@ from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
 from dpbb.solving.resume import plan_of_saved
-from dpbb.tree.branching import rules_of
+from dpbb.tree.branching import settled_rule
 
 logger = logging.getLogger(__name__)
 
@@ -224,8 +224,7 @@ def with_rule(
     Only many jobs want estimates for it; the default stays where they do not come.
     """
     options, ub = plan.options, plan.upper_bound
-    by_default = rules_of(plan.problem)[0]
-    if by_default is not BranchingRule.MAXSUM or options.branching or ub is None:
+    if ub is None or settled_rule(plan.problem, options.branching) is not None:
         return plan, ""
     from dpbb.estimation.rules import chosen_rule
 
@@ -234,7 +233,7 @@ def with_rule(
         _patience(plan.seconds_left(time.monotonic())),
         should_stop,
     )
-    rule, why = found or (by_default, "")
+    rule, why = found or (BranchingRule.MAXSUM, "")
     return replace(plan, options=options.replace(branching=rule)), why
 
 

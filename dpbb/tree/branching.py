@@ -136,6 +136,14 @@ def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
     return tuple(BranchingRule.BACK if back else BranchingRule.FRONT for back in sides)
 
 
+def settled_rule(
+    problem: Problem[Any], given: BranchingRule | None
+) -> BranchingRule | None:
+    """Return the rule given, or the first; None: of many jobs estimates choose."""
+    rule = given or rules_of(problem)[0]
+    return None if given is None and rule is BranchingRule.MAXSUM else rule
+
+
 def fixed_side(rule: BranchingRule, depth: int) -> bool | None:
     """Side that the rule takes without looking at bounds, None if it compares them.
 
