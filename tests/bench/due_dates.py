@@ -1,7 +1,7 @@
 """Taillard's shops of 20 jobs with due dates: which of them close in how much time.
 
     python -m tests.bench.due_dates --engine cpu --limit-s 600
-    python -m tests.bench.due_dates --engine gpu --limit-s 60 --instances ta021 ta022
+    python -m tests.bench.due_dates --engine gpu --limit-s 60 --sets 2124 2222
 
 A due date is drawn evenly from P (1 - T - R / 2) to P (1 - T + R / 2), after C. N.
 Potts and L. N. Van Wassenhove (Operations Research Letters 1, 1982), with LB1 of the
@@ -15,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,22 +25,27 @@ import dpbb
 from dpbb.bench.common import Machine
 from dpbb.flowshop import FlowShopProblem
 
-FACTORS = (0.2, 0.4, 0.6)
+FACTORS = (2, 4, 6)
+"""Of T and R, in tenths."""
+
+SETS = [100 * i + 10 * t + r for i in range(1, 31) for t in FACTORS for r in FACTORS]
+"""The seeds of all 270."""
+
 OBJECTIVES = ("total-tardiness", "max-tardiness")
-HEADER = "| instance | T | R | objective | status | cost | bound | nodes | s |"
+HEADER = "| instance | set | objective | status | cost | bound | nodes | s |"
 
 
-def due_dates(name: str, tightness: float, spread: float) -> list[int]:
-    """Return the due dates of a set, a whole number >= 0 for each job."""
-    instance = dpbb.read_instance(name)
+def due_dates(seed: int) -> tuple[str, list[int]]:
+    """Return the instance of a set and a due date, a whole number >= 0, for each job."""
+    number, tightness, spread = seed // 100, seed // 10 % 10 / 10, seed % 10 / 10
+    instance = dpbb.read_instance(f"ta{number:03}")
     bound = FlowShopProblem(instance).root_bound
-    seed = int(name[2:]) * 100 + round(10 * tightness) * 10 + round(10 * spread)
     low, high = 1 - tightness - spread / 2, 1 - tightness + spread / 2
     rng = np.random.default_rng(seed)
     drawn = rng.integers(
         max(0, round(bound * low)), round(bound * high), len(instance.times)
     )
-    return [int(one) for one in drawn]
+    return f"ta{number:03}", [int(one) for one in drawn]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--engine", choices=["cpu", "gpu"], default="cpu")
-    add("--instances", nargs="+", default=[f"ta{i:03}" for i in range(1, 31)])
+    add("--sets", nargs="+", type=int, choices=SETS, default=SETS, metavar="SEED")
     add("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
     add("--limit-s", type=float, default=600.0, help="of each run")
     add("--threads", type=int, default=2, help="of engine cpu")
@@ -61,30 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         Client(n_workers=1, dashboard_address=None)
     closed: dict[str, list[int]] = {one: [0, 0] for one in args.objectives}
-    for objective in args.objectives:
-        for name in args.instances:
-            for tightness in FACTORS:
-                for spread in FACTORS:
-                    due = due_dates(name, tightness, spread)
-                    began = time.perf_counter()
-                    found = dpbb.solve(
-                        dpbb.FlowShop(name, objective=objective, due=due),
-                        engine=args.engine,
-                        **where,
-                        time_limit_s=args.limit_s,
-                        progress="none",
-                    )
-                    seconds = time.perf_counter() - began
-                    closed[objective][0] += found.status == "optimal"
-                    closed[objective][1] += 1
-                    what = name, tightness, spread, objective, found.status
-                    row = *what, found.makespan, found.lower_bound, f"{found.nodes:,}"
-                    print(
-                        "|",
-                        *(f"{one} |" for one in row),
-                        f"{seconds:.1f} |",
-                        flush=True,
-                    )
+    for objective, seed in product(args.objectives, args.sets):
+        name, due = due_dates(seed)
+        began = time.perf_counter()
+        found = dpbb.solve(
+            dpbb.FlowShop(name, objective=objective, due=due),
+            engine=args.engine,
+            **where,
+            time_limit_s=args.limit_s,
+            progress="none",
+        )
+        seconds = time.perf_counter() - began
+        closed[objective][0] += found.status == "optimal"
+        closed[objective][1] += 1
+        row = name, seed, objective, found.status, found.makespan, found.lower_bound
+        print("|", *(f"{one} |" for one in row), end=" ")
+        print(f"{found.nodes:,} | {seconds:.1f} |", flush=True)
     for objective, (done, tried) in closed.items():
         print(f"{objective}: {done} of {tried} closed")
     return 0

@@ -42,11 +42,9 @@ def test_a_short_run_is_over_before_it_is_estimated():
 
 
 def test_sets_of_due_dates_stay_the_same(capsys):
-    assert due_dates.due_dates("ta001", 0.6, 0.6)[:4] == [807, 652, 162, 248]
-    given = [
-        "--instances", "ta001", "--objectives", "max-tardiness", "--limit-s", "200",
-    ]  # fmt: skip
+    assert due_dates.due_dates(166)[1][:4] == [807, 652, 162, 248]
+    given = "--objectives max-tardiness --limit-s 200 --sets 122 124 166".split()
     assert due_dates.main(given) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[-2].split(" | ")[3:7] == ["max-tardiness", "optimal", "487", "487"]
-    assert rows[-1] == "max-tardiness: 9 of 9 closed"
+    assert rows[-2].split(" | ")[1:5] == ["166", "max-tardiness", "optimal", "487"]
+    assert rows[-1] == "max-tardiness: 3 of 3 closed"
