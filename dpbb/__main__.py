@@ -1,5 +1,6 @@
 """``python -m dpbb`` and ``dpbb``: the command line."""
 
+import contextlib
 import os
 import sys
 import threading
@@ -10,10 +11,12 @@ from dpbb.cli import main
 def run() -> None:
     """Run a command and end the process with its exit code."""
     code = main()
-    if any(one.name == "dpbb-loading" for one in threading.enumerate()):
-        # a compiler is at work, which crashes when the interpreter is torn down
-        sys.stdout.flush()
-        sys.stderr.flush()
+    left = [one.name for one in threading.enumerate() if one.daemon]
+    if any(name.startswith("dpbb-") for name in left):
+        # a compiler or kernel is at work, which crashes when the process is torn down
+        for stream in sys.stdout, sys.stderr:
+            with contextlib.suppress(AttributeError, OSError):  # None: closed
+                stream.flush()
         os._exit(code)
     sys.exit(code)
 

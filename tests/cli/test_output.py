@@ -98,6 +98,20 @@ def test_full_disk_under_standard_output_is_told(arguments):
     assert done.stderr == said
 
 
+def test_a_heuristic_at_work_is_not_torn_down():
+    code = """
+import atexit, threading
+import dpbb.__main__ as program
+wait = threading.Event().wait
+threading.Thread(target=wait, daemon=True, name="dpbb-heuristics").start()
+program.main = lambda: print("done", end="") or 7
+atexit.register(print, "torn down")
+program.run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)  # noqa: S603
+    assert (done.returncode, done.stdout) == (7, "done")
+
+
 def test_closed_standard_output_is_no_error():
     assert run("sh", "-c", f"{sys.executable} -m dpbb info ta001 >&-").stderr == ""
 
