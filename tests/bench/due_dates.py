@@ -36,7 +36,7 @@ HEADER = "| instance | set | objective | status | cost | bound | nodes | s |"
 
 
 def due_dates(seed: int) -> tuple[str, list[int]]:
-    """Return the instance of a set and a due date, a whole number >= 0, for each job."""
+    """Return the instance of a set and the due dates, whole numbers >= 0."""
     number, tightness, spread = seed // 100, seed // 10 % 10 / 10, seed % 10 / 10
     instance = dpbb.read_instance(f"ta{number:03}")
     bound = FlowShopProblem(instance).root_bound
