@@ -53,7 +53,7 @@ def test_sets_of_due_dates_stay_the_same(capsys):
         "124",
         "166",
     ]
-    assert due_dates.main(given) == 0
+    assert due_dates.main([*given, "122", "124", "166"]) == 0
     rows = capsys.readouterr().out.splitlines()
     assert rows[-2].split(" | ")[1:5] == ["166", "max-tardiness", "optimal", "487"]
     assert rows[-1] == "max-tardiness: 3 of 3 closed"
