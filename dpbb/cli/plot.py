@@ -1,15 +1,12 @@
-"""``dpbb plot``: reads results, schedules, logs, checkpoints and benchmarks."""
+"""``dpbb plot``: reads results, logs, checkpoints and benchmarks."""
 
 import argparse
-import csv
 import io
-import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from dpbb.campaign.folder import Record
 from dpbb.campaign.table import problem_of, row_of
@@ -20,9 +17,7 @@ from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.plotting.drawing import KINDS, Kind
 from dpbb.problem import Scheduled, instance_name_of, with_ends
 from dpbb.result import Improvement, Proof, Result, Status, Termination
-from dpbb.result.schedule import COLUMNS, MORE, Schedule
 from dpbb.result.written import PICTURES
-from dpbb.text.clock import UNITS, Clock, is_date, read_date
 from dpbb.text.files import (
     check_writable,
     expecting,
@@ -31,14 +26,12 @@ from dpbb.text.files import (
     read_file,
     replacing,
 )
-from dpbb.text.labels import Names
 
 SUFFIXES = (*PICTURES, ".html")
 
 ALLOWED = (
-    "a result (dpbb solve --json), a schedule (dpbb solve --output x.csv), a log (dpbb "
-    "solve --log-json), a checkpoint, a record of a campaign, or the JSON of dpbb "
-    "bench multigpu"
+    "a result (dpbb solve --json), a log (dpbb solve --log-json), a checkpoint, a "
+    "record of a campaign, or the JSON of dpbb bench multigpu"
 )
 
 MOST_BYTES = 2**30
@@ -50,7 +43,6 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 FILE, and what can be drawn of it (the first is the default):
   dpbb solve --json           gantt, convergence
-  dpbb solve --output         gantt (the schedule as CSV)
   dpbb solve --log-json       convergence
   a checkpoint                intervals, convergence, gantt (of the incumbent)
   records/NAME.json           gantt, convergence (of a campaign)
@@ -194,10 +186,6 @@ def read_plotted(file: str) -> Plotted:
         raise _unknown(file, "a binary file") from None
     if not text.strip():
         raise _unknown(file, "nothing: the file is empty")
-    line = text.split("\n", 1)[0].strip()
-    first = [name.partition(" (")[0] for name in line.split(",")]
-    if tuple(first[: len(COLUMNS)]) == COLUMNS and {*first} <= {*COLUMNS, *MORE}:
-        return Plotted("a schedule", read_schedule(text, file), ("gantt",))
     return _json(text, file)
 
 
@@ -284,74 +272,6 @@ def _snapshot(values: Any, where: str) -> Snapshot:
         return msgspec.convert({**values, "left": None}, Snapshot)
 
 
-def read_schedule(text: str, file: str) -> Schedule:
-    """Read the schedule that ``Schedule.write_csv`` wrote.
-
-    OptionError: it would have written something else.
-    """
-    heads, *rows = [row for row in csv.reader(io.StringIO(text)) if row]
-    jobs, machines = (
-        tuple(dict.fromkeys(row[column] for row in rows if len(row) > column))
-        for column in (1, 2)
-    )
-    numbered = set(jobs) == set(map(str, range(len(jobs))))
-    # by name, jobs have no numbers but those of their places
-    permutation = tuple(map(int, jobs)) if numbered else tuple(range(len(jobs)))
-    counted = machines == tuple(map(str, range(len(machines))))
-    try:
-        clock = _clock_of(heads, rows)
-        names = Names(() if numbered else jobs, () if counted else machines, clock)
-        numbers = [[_time(cell, clock) for cell in row[3:]] for row in rows]
-        times = np.array(numbers, np.int64)
-        wide = np.empty((times.shape[1], len(jobs), len(machines)), np.int64)
-        wide[:, list(permutation)] = times.T.reshape(wide.shape)
-        kinds = [name.partition(" (")[0] for name in heads[3:]]
-        tables = dict(zip(kinds, wide, strict=True))
-        tables |= {k: one[:, 0] for k, one in tables.items() if k in ("release", "due")}
-        tables.pop("lateness", None)
-    except (IndexError, OverflowError, ValueError) as error:
-        raise OptionError(
-            f"{file}: expected {', '.join(COLUMNS)} of every job on every machine, "
-            f"got {len(rows)} lines of {len(jobs)} jobs: {error}"
-        ) from error
-    schedule = Schedule(permutation, names=names, **tables)
-    n_ends = 2 + (schedule.leave is not None)
-    for number, (row, due) in enumerate(zip(rows, schedule.rows(), strict=True), 2):
-        here = times[number - 2]
-        falls = (np.diff(here[:n_ends], prepend=0) < 0).any()
-        if row != list(map(str, due)) or falls or (here[: len(tables)] < 0).any():
-            columns = ", ".join(schedule.columns)
-            raise OptionError(
-                f"{file}: line {number}: expected {columns}, such as "
-                f"{','.join(map(str, due))}, got {','.join(row)}"
-            )
-    return schedule
-
-
-def _clock_of(heads: list[str], rows: list[list[str]]) -> Clock | None:
-    """Return a clock from the first date on; None if there are no dates.
-
-    The unit is said by the headings of how long something takes; else none is needed,
-    and it is the largest that fits.
-    """
-    dates = [
-        read_date(cell, "date") for row in rows for cell in row[3:] if is_date(cell)
-    ]
-    if not dates:
-        return None
-    after = [(date - min(dates)).total_seconds() for date in dates]
-    fit = [unit for unit in UNITS if not any(one % UNITS[unit] for one in after)]
-    said = re.search(r"\((\w+)\)", " ".join(heads))
-    unit: Any = said[1] if said else fit[-1]  # which Clock checks
-    return Clock(min(dates), unit)
-
-
-def _time(cell: str, clock: Clock | None) -> int:
-    if clock is None or not is_date(cell):
-        return int(cell)
-    return clock.time(read_date(cell, "date"), "date")
-
-
 def _data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
     """Return what the plot of a kind takes.
 
@@ -366,7 +286,7 @@ def _data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
         raise OptionError(
             f"--kind: expected {' or '.join(found.kinds)} for {found.name}, got {kind}"
         )
-    if kind != "gantt" or isinstance(found.content, Schedule):
+    if kind != "gantt":
         return found.content
     if isinstance(found.content, Result):
         return _with_schedule(found.content, args)

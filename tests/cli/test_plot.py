@@ -6,14 +6,12 @@ import json
 
 import pytest
 
-from dpbb.cli.plot import read_plotted, read_schedule
+from dpbb.cli.plot import read_plotted
 from dpbb.coordination.format import to_bytes
-from dpbb.errors import OptionError
 from dpbb.progress import snapshot_json
 from tests.unit.plotting.samples import INSTANCE, checkpoint, result, snapshot
 
 PNG = b"\x89PNG"
-CSV = "position,job,machine,start,end\n0,1,0,0,2\n0,1,1,2,3\n1,0,0,2,4\n1,0,1,4,5\n"
 
 
 @pytest.fixture
@@ -33,7 +31,6 @@ def files(tmp_path):
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
     (tmp_path / "run.dpbb").write_bytes(to_bytes(checkpoint()))
-    result().write_schedule(tmp_path / "schedule.csv")
     return tmp_path
 
 
@@ -50,7 +47,6 @@ def test_a_result_of_ones_own_shop_needs_no_instance(files, dpbb):
     ("name", "kinds"),
     [
         ("result.json", ("gantt", "convergence")),
-        ("schedule.csv", ("gantt",)),
         ("run.log", ("convergence",)),
         ("run.dpbb", ("intervals", "convergence", "gantt")),
         ("gpus.json", ("speedup",)),
@@ -124,20 +120,6 @@ def test_damaged_logs_are_refused(name, value, files, dpbb):
     assert ran.code == 2
     assert "run.log, line 2: expected a row of dpbb solve --log-json" in ran.err
     assert f"$.{name}" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "where"),
-    [
-        ("0,1,1,2,3", "0,1,1,2,x", ""), ("0,1,1,2,3", "0,1,1,3,2", "line 3: "),
-        ("0,1,1,2,3", "0,1,0,2,3", "line 3: "), ("0,1,1,2,3", "0,0,1,2,3", "line 3: "),
-        ("\n1,0,", "\n1,1,", ""),
-    ],
-)  # fmt: skip
-def test_damaged_schedules_are_refused(old, new, where):
-    assert read_schedule(CSV, "s.csv").permutation == (1, 0)
-    with pytest.raises(OptionError, match=f"s.csv: {where}expected position, job"):
-        read_schedule(CSV.replace(old, new), "s.csv")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.cli.plot import read_schedule
 from dpbb.flowshop.features import FEATURES
 from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.plotting import gantt, gantt_html
@@ -243,8 +242,7 @@ def test_set_ups_and_dates_are_in_every_form_of_a_schedule(anticipatory, tmp_pat
     assert tardy.sum() == result.makespan > 0
 
     schedule.write(tmp_path / "s.csv")
-    text = (tmp_path / "s.csv").read_text()
-    head, *lines = text.splitlines()
+    head, *lines = (tmp_path / "s.csv").read_text().splitlines()
     assert head == "position,job,machine,start,end,setup,release,due,lateness"
     assert [line.rpartition(",")[2] for line in lines] == [
         str(schedule.tables["lateness"][job]) for job in order for _ in range(2)
@@ -253,12 +251,8 @@ def test_set_ups_and_dates_are_in_every_form_of_a_schedule(anticipatory, tmp_pat
     assert again.tables.keys() == schedule.tables.keys()
     for name, table in schedule.tables.items():
         assert (again.tables[name] == table).all()
-    read = read_schedule(text, "s.csv")
-    assert [*read.rows()] == [*schedule.rows()]
-    assert str(read).split()[:6] == ["job", "cut", "weld", "release", "due", "lateness"]
-    for old, new in ((",6,", ",7,"), (f"{lines[0]}\n", f"{lines[0]}0\n")):
-        with pytest.raises(dpbb.OptionError, match="line 2: expected position"):
-            read_schedule(text.replace(old, new, 1), "s.csv")
+    heads = "job", "cut", "weld", "release", "due", "lateness"
+    assert (*str(again).split()[:6],) == heads
 
     axes = gantt(result)
     said = [one.get_text() for one in axes.get_legend().get_texts()]
