@@ -10,12 +10,12 @@ import msgspec
 
 from dpbb.campaign.folder import Record
 from dpbb.campaign.table import problem_of, row_of
-from dpbb.cli.arguments import add_read, add_rows, how_read
+from dpbb.cli.arguments import add_rows
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting.drawing import KINDS, Kind
-from dpbb.problem import Scheduled, instance_name_of, with_ends
+from dpbb.problem import Scheduled
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.written import PICTURES
 from dpbb.text.files import (
@@ -67,10 +67,6 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
     text = "width and height in inches (default: what suits the data)"
     size: dict[str, Any] = {"nargs": 2, "type": float, "metavar": ("W", "H")}
     parser.add_argument("--size", help=text, **size)
-    title = "instance, for a saved result without its schedule"
-    group = parser.add_argument_group(title)
-    add_rows(group, {"--instance INSTANCE": "as of dpbb solve"})
-    add_read(group)
 
 
 def run_plot(args: argparse.Namespace) -> int:
@@ -83,7 +79,7 @@ def run_plot(args: argparse.Namespace) -> int:
         raise OptionError(f"--dpi: expected 10 to 1200, got {args.dpi}")
     try:
         content = _drawn(args)
-    except (InstanceError, OptionError):
+    except OptionError:
         raise
     except DpbbError as error:  # whatever it is, the file is not as it has to be
         raise OptionError(f"FILE: {', '.join(args.files)}: {error}") from error
@@ -112,7 +108,7 @@ def _drawn(args: argparse.Namespace) -> bytes:
             raise OptionError(f"{flag}: expected with --kind {only}, got {kind}")
         if given:
             how[name] = False
-    data = _data(found, kind, args)
+    data = _data(found, kind)
     form = Path(args.output).suffix[1:].lower()
     if form == "html":
         if kind != "gantt":
@@ -272,50 +268,18 @@ def _snapshot(values: Any, where: str) -> Snapshot:
         return msgspec.convert({**values, "left": None}, Snapshot)
 
 
-def _data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
+def _data(found: Plotted, kind: str) -> Any:
     """Return what the plot of a kind takes.
 
-    Raises
-    ------
-    OptionError
-        The kind is not for this file, or there is no schedule to draw.
-    InstanceError
-        The schedule needs an instance, and there is none, or another one.
+    OptionError: the kind is not for this file, or there is no incumbent to draw.
     """
     if kind not in found.kinds:
         raise OptionError(
             f"--kind: expected {' or '.join(found.kinds)} for {found.name}, got {kind}"
         )
-    if kind != "gantt":
+    if kind != "gantt" or isinstance(found.content, Result):
         return found.content
-    if isinstance(found.content, Result):
-        return _with_schedule(found.content, args)
     problem, permutation = found.content.spec.problem, found.content.permutation
     if permutation is None:
         raise OptionError("--kind gantt: expected an incumbent, got none")
     return problem, permutation
-
-
-def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
-    """Add the schedule, which ``to_json`` may have left out."""
-    if result.permutation is None or result.operations is not None:
-        result.schedule()  # raises if there is none
-        return result
-    from dpbb.flowshop.family import read_problem
-    from dpbb.flowshop.given import GivenEnds
-
-    hint = "the schedule of a result needs its instance: give it with --instance"
-    shop, *ends = GivenEnds.of_name(result.instance or "")
-    try:
-        problem = read_problem(args.instance or shop, **how_read(args))
-        problem = with_ends(problem, *ends)
-    except InstanceError as error:
-        if args.instance:
-            raise
-        raise InstanceError(f"{hint} ({error})") from error
-    if problem.digest != result.digest or not isinstance(problem, Scheduled):
-        raise InstanceError(
-            f"{hint}: expected one of digest {result.digest[:12]}, got "
-            f"{instance_name_of(problem)} of {problem.digest[:12]}"
-        )
-    return replace(result, operations=problem.schedule(result.permutation))

@@ -11,7 +11,6 @@ search that can keep jobs at the ends of a sequence may have one at each end.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -88,16 +87,6 @@ class GivenEnds:
             if jobs:
                 text += f", given {side} {' '.join(map(str, jobs))}"
         return text
-
-    @staticmethod
-    def of_name(name: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-        """Return the shop's name, front and back that a ``name`` is made of."""
-        parts = re.fullmatch(
-            r"(.*?)(?:, given front ([\d ]+))?(?:, given back ([\d ]+))?", name, re.S
-        )
-        shop, *ends = ("", "", "") if parts is None else parts.groups("")
-        front, back = (tuple(map(int, jobs.split())) for jobs in ends)
-        return shop, front, back
 
     @property
     def digest(self) -> str:

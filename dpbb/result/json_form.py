@@ -46,7 +46,7 @@ class Form(msgspec.Struct):
     schedule: dict[str, Any] | None = None
 
 
-def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
+def to_json(result: Result, *, indent: int | None) -> str:
     """Write a result as one JSON object; see ``Result.to_json``."""
     values: dict[str, Any] = {
         "schema": SCHEMA,
@@ -57,7 +57,7 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "options": result.options.to_mapping(),
         "versions": dict(result.versions),
     }
-    if schedule and result.operations is not None:
+    if result.operations is not None:
         values["schedule"] = result.operations.to_json()
     return json_text(values, indent=indent)
 

@@ -362,17 +362,11 @@ class Result(Totals):
             )
         return plotting.gantt_figure(self, **how)
 
-    def to_json(self, *, schedule: bool = True, indent: int | None = None) -> str:
-        """One JSON object; ``from_json`` reads it.
-
-        Parameters
-        ----------
-        schedule
-            Whether to include start and end of every operation.
-        """
+    def to_json(self, *, indent: int | None = None) -> str:
+        """One JSON object; ``from_json`` reads it."""
         from dpbb.result import json_form
 
-        return json_form.to_json(self, schedule=schedule, indent=indent)
+        return json_form.to_json(self, indent=indent)
 
     @classmethod
     def from_json(cls, text: str) -> Result:

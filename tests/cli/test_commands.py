@@ -70,7 +70,8 @@ def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
     assert ran.out.splitlines()[2].split() == ["frame", "0-1", "1-5"]
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == "0,frame,cut,0,1"
     assert dpbb("evaluate", shop, "frame,door, panel").out == ran.out
-    assert dpbb("plot", tmp_path / "out.csv", "--output", tmp_path / "a.svg").code == 0
+    picture = "--output", tmp_path / "a.svg"
+    assert dpbb("evaluate", shop, "1,0 2", *picture).code == 0
     assert "first job (frame)" in (tmp_path / "a.svg").read_text()
 
 
@@ -90,16 +91,6 @@ def test_evaluate_knows_set_ups_buffers_lags_and_ovens(dpbb, shop, tmp_path):
         ran = dpbb("evaluate", shop, "frame,door,panel", *flags, "--json")
         expected = package.FlowShop(shop, **options).evaluate([1, 0, 2])
         assert json.loads(ran.out)["makespan"] == expected
-    saved = tmp_path / "result.json"
-    late = "--setups", setups, "--not-anticipatory"
-    found = package.heuristic(
-        package.FlowShop(shop, setups=setups, anticipatory=False), progress="none"
-    )
-    saved.write_text(found.to_json(schedule=False))
-    picture = "--output", tmp_path / "gantt.svg"
-    assert dpbb("plot", saved, *picture, "--instance", shop, *late).code == 0
-    wrong = dpbb("plot", saved, *picture, "--instance", shop, *late[:2])
-    assert "expected one of digest" in wrong.err
 
 
 def test_evaluate_takes_files_and_jobs_that_count_from_1(dpbb, shop, tmp_path):

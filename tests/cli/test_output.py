@@ -151,7 +151,7 @@ def test_what_is_read_is_not_written_over(dpbb, tmp_path, monkeypatch, file):
         "result": '{"permutation": [0, 1, 2]}',
         "shop.csv": "3,2\n1,4\n2,2\n",
         "config": "[solve]\nworkers = 0\n",
-        "plan.html": "position,job,machine,start,end\n0,0,0,0,3\n",
+        "plan.html": '[{"gpus": 1, "nodes_per_s": 1}]',
         "VFR10_5_1_Gap.txt": "10 5\n" + 10 * "0 1 1 2 2 3 3 4 4 5\n",
         "toml": '[solve]\nscheduler = "tcp://h:1"\n',
     }

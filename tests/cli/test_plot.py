@@ -19,14 +19,12 @@ def files(tmp_path):
     """A file of every kind that can be plotted."""
     contents = {
         "result.json": result().to_json(),
-        "short.json": result().to_json(schedule=False),
         "run.log": "".join(snapshot_json(snapshot(at)) + "\n" for at in (0.0, 1.0)),
         "gpus.json": json.dumps(
             [{"gpus": n, "nodes_per_s": 2.0 * n, "tree": "ta056"} for n in (1, 2)]
         ),
         "seats.json": json.dumps({"rows": [{"seats": 16, "efficiency": 0.9}]}),
         "shop.csv": "\n".join(",".join(map(str, row)) for row in INSTANCE.times),
-        "other.csv": "1,2\n3,4\n",
     }
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
@@ -63,21 +61,6 @@ def test_every_kind_of_file_is_drawn(name, kinds, files, dpbb):
         assert picture.read_bytes().startswith(PNG)
 
 
-def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpbb):
-    command = ("plot", files / "short.json", "--output", files / "plot.png")
-    without = dpbb(*command)
-    assert without.code == 2
-    assert "give it with --instance" in without.err
-    assert dpbb(*command, "--kind", "convergence").code == 0
-    assert dpbb(*command, "--instance", files / "shop.csv").code == 0
-    other = dpbb(*command, "--instance", files / "other.csv")
-    assert other.code == 2
-    assert f"expected one of digest {INSTANCE.digest[:12]}, got other of" in other.err
-    missing = dpbb(*command, "--instance", files / "none.csv")
-    assert missing.code == 2
-    assert "none.csv" in missing.err
-
-
 def test_a_record_of_a_campaign_is_drawn(files, dpbb):
     given = ("campaign", files / "shop.csv", "-o", files / "all", "--workers", "1")
     assert dpbb(*given).code == 0
@@ -87,14 +70,14 @@ def test_a_record_of_a_campaign_is_drawn(files, dpbb):
     assert drawn.trajectory[-1].value == drawn.makespan
     command = ("plot", record, "--output", files / "plot.png")
     assert dpbb(*command, "--kind", "convergence").code == 0
-    assert dpbb(*command, "--instance", files / "shop.csv").code == 0
+    assert dpbb(*command).code == 0
     values = json.loads(record.read_text()) | {"status": "estimated"}
     record.write_text(json.dumps(values))
     assert "expected a record of a campaign that was tried" in dpbb(*command).err
 
 
 def test_several_runs_are_drawn_together(files, dpbb):
-    runs = files / "result.json", files / "short.json", files / "run.dpbb"
+    runs = files / "result.json", files / "run.log", files / "run.dpbb"
     picture = files / "gaps.png"
     assert dpbb("plot", *runs, "--output", picture).code == 0
     assert picture.read_bytes().startswith(PNG)
