@@ -47,11 +47,10 @@ FILE, and what can be drawn of it (the first is the default):
   a checkpoint                intervals, convergence, gantt (of the incumbent)
   records/NAME.json           gantt, convergence (of a campaign)
   dpbb bench multigpu --json  speedup
-Of several runs convergence draws how the gap of each fell.
 With --output NAME.html a gantt is a page that tells under the pointer what each bar
 is. All others need Matplotlib: pip install 'dpbb[plot]'."""
     rows = {
-        "files FILE+": "what to draw; see below",
+        "file FILE": "what to draw; see below",
         f"--kind {'|'.join(KINDS)}": "what to draw of it",
         "--dpi N=150": "pixels an inch, of .png (default: 150)",
         "--linear-time": "convergence: no logarithmic time",
@@ -82,7 +81,7 @@ def run_plot(args: argparse.Namespace) -> int:
     except OptionError:
         raise
     except DpbbError as error:  # whatever it is, the file is not as it has to be
-        raise OptionError(f"FILE: {', '.join(args.files)}: {error}") from error
+        raise OptionError(f"FILE: {args.file}: {error}") from error
     try:
         with replacing(args.output) as file:
             file.write(content)
@@ -96,7 +95,7 @@ def run_plot(args: argparse.Namespace) -> int:
 
 def _drawn(args: argparse.Namespace) -> bytes:
     """Return the picture."""
-    found = _all_of(args.files)
+    found = read_plotted(args.file)
     kind = args.kind or found.kinds[0]
     check_writable(args.output, "--output")
     how: dict[str, Any] = {}
@@ -131,25 +130,6 @@ class Plotted:
     name: str
     content: Any
     kinds: tuple[Kind, ...]
-
-
-def _all_of(files: list[str]) -> Plotted:
-    """Read files; several are runs, by names that differ."""
-    found = [read_plotted(file) for file in files]
-    if len(found) == 1:
-        return found[0]
-    from dpbb.plotting.runs import run_of
-
-    for file, one in zip(files, found, strict=True):
-        if "convergence" not in one.kinds:
-            raise OptionError(f"FILE: expected runs, got {file}: {one.name}")
-    ways = (
-        [run_of(one.content).name for one in found],
-        [Path(file).stem for file in files],
-    )
-    names = next((some for some in ways if len({*some}) == len(some)), files)
-    runs = {name: one.content for name, one in zip(names, found, strict=True)}
-    return Plotted("several files", runs, ("convergence",))
 
 
 def read_plotted(file: str) -> Plotted:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import cycle, product
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.errors import DpbbError
 from dpbb.plotting import style
 from dpbb.plotting.runs import Run, run_of
 from dpbb.progress.words import time_unit
@@ -28,7 +26,7 @@ LEAST_S = 1e-3
 
 
 def convergence(
-    data: Result | Checkpoint | Snapshot | Sequence[Snapshot] | Mapping[str, Any],
+    data: Result | Checkpoint | Snapshot | Sequence[Snapshot],
     ax: Axes | None = None,
     *,
     log_time: bool = True,
@@ -42,8 +40,7 @@ def convergence(
     data
         A result, a checkpoint, a snapshot: their last lower bound is drawn over all of
         the time, but of a result from below as it was proved. Or snapshots of one run,
-        oldest first: the lower bound as it rose. Of several runs by their names the
-        gaps are drawn, in percent.
+        oldest first: the lower bound as it rose.
     ax
         Where to draw; default: a new pyplot figure.
     log_time
@@ -54,8 +51,6 @@ def convergence(
     DpbbError
         Nothing to draw; Matplotlib is not installed.
     """
-    if isinstance(data, Mapping):
-        return _gaps({name: run_of(one) for name, one in data.items()}, ax, log_time)
     run = run_of(data)
     ax = style.axes_for(ax, SIZE)
     end_s = max([run.end_s, *(at for at, _ in run.incumbents), LEAST_S])
@@ -82,33 +77,6 @@ def convergence(
     _time_axis(ax, end_s, unit_s, float(min(x, default=end_s)) if log_time else None)
     style.legend_above(ax)
     style.title(ax, run.name, _title(run))
-    return ax
-
-
-def _gaps(runs: Mapping[str, Run], ax: Axes | None, log_time: bool) -> Axes:
-    """Draw the gaps of several runs over time."""
-    ax = style.axes_for(ax, SIZE)
-    end_s = max([LEAST_S, *(run.end_s for run in runs.values())])
-    unit_s, unit = (1.0, "s") if log_time else time_unit(end_s)
-    least_s = LEAST_S if log_time else 0.0
-    looks = cycle(product(("-", "--", ":"), style.SERIES))
-    first_s = end_s
-    for (name, run), (dash, color) in zip(runs.items(), looks, strict=False):
-        if not (run.incumbents and run.bounds):
-            raise DpbbError(f"convergence: expected a gap of {name}, got none")
-        x, low, high = _together(
-            *(
-                _steps(steps, least_s, run.end_s, unit_s)
-                for steps in (run.bounds, run.incumbents)
-            )
-        )
-        gap = 100 * (high - low) / np.maximum(high, 1)
-        ax.step(x, gap, dash, color=color, label=name, where="post", lw=1.8)
-        first_s = min(first_s, float(x[0]))
-    style.dress(ax, x=f"time ({unit})", y="gap (%)")
-    ax.set_ylim(bottom=0)
-    _time_axis(ax, end_s, unit_s, first_s if log_time else None)
-    style.legend_above(ax)
     return ax
 
 

@@ -76,17 +76,6 @@ def test_a_record_of_a_campaign_is_drawn(files, dpbb):
     assert "expected a record of a campaign that was tried" in dpbb(*command).err
 
 
-def test_several_runs_are_drawn_together(files, dpbb):
-    runs = files / "result.json", files / "run.log", files / "run.dpbb"
-    picture = files / "gaps.png"
-    assert dpbb("plot", *runs, "--output", picture).code == 0
-    assert picture.read_bytes().startswith(PNG)
-    kind = dpbb("plot", *runs, "--kind", "gantt", "--output", picture)
-    assert (kind.code, "convergence for several files" in kind.err) == (2, True)
-    other = dpbb("plot", *runs, files / "gpus.json", "--output", picture)
-    assert (other.code, "gpus.json: a benchmark" in other.err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -56,17 +56,6 @@ def test_a_checkpoint_begins_with_the_heuristics():
     assert run.end_s == 5.0
 
 
-def test_gaps_of_several_runs(ax):
-    proved = (ProvedBound(1.0, 25, 10), ProvedBound(4.0, 28, 90))
-    convergence({"one": result(), "two": result(bounds=proved)}, ax, log_time=False)
-    end = result().makespan
-    steps = [(0.5, 60, 30), (2, 44, 30), (3, end, 30), (12, end, 30)]
-    assert line(ax, "one") == [(at, 100 * (up - low) / up) for at, up, low in steps]
-    assert [at for at, _ in line(ax, "two")] == [1, 2, 3, 4, 12]
-    with pytest.raises(DpbbError, match="expected a gap of none, got none"):
-        convergence({"none": snapshot(0.0, lower_bound=None)}, ax)
-
-
 @pytest.mark.parametrize(
     "data", [[], [snapshot(0.0, lower_bound=None, value=None, trajectory=())]]
 )
