@@ -52,9 +52,6 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
     rows = {
         "file FILE": "what to draw; see below",
         f"--kind {'|'.join(KINDS)}": "what to draw of it",
-        "--dpi N=150": "pixels an inch, of .png (default: 150)",
-        "--linear-time": "convergence: no logarithmic time",
-        "--no-critical-path": "gantt: do not mark one",
     }
     add_rows(parser, rows)
     parser.add_argument(
@@ -63,19 +60,12 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
         required=True,
         help=f"where to write it; the suffix says how: {', '.join(SUFFIXES)}",
     )
-    text = "width and height in inches (default: what suits the data)"
-    size: dict[str, Any] = {"nargs": 2, "type": float, "metavar": ("W", "H")}
-    parser.add_argument("--size", help=text, **size)
 
 
 def run_plot(args: argparse.Namespace) -> int:
     """Draw a plot into a file."""
     # what would else fail after the work
     known_suffix(args.output, "--output", SUFFIXES)
-    if args.size is not None and not all(1 <= inches <= 100 for inches in args.size):
-        raise OptionError(f"--size: expected 1 to 100 inches, got {args.size}")
-    if not 10 <= args.dpi <= 1200:
-        raise OptionError(f"--dpi: expected 10 to 1200, got {args.dpi}")
     try:
         content = _drawn(args)
     except OptionError:
@@ -98,15 +88,6 @@ def _drawn(args: argparse.Namespace) -> bytes:
     found = read_plotted(args.file)
     kind = args.kind or found.kinds[0]
     check_writable(args.output, "--output")
-    how: dict[str, Any] = {}
-    for flag, given, only, name in (
-        ("--linear-time", args.linear_time, "convergence", "log_time"),
-        ("--no-critical-path", args.no_critical_path, "gantt", "critical"),
-    ):
-        if given and kind != only:
-            raise OptionError(f"{flag}: expected with --kind {only}, got {kind}")
-        if given:
-            how[name] = False
     data = _data(found, kind)
     form = Path(args.output).suffix[1:].lower()
     if form == "html":
@@ -114,12 +95,12 @@ def _drawn(args: argparse.Namespace) -> bytes:
             raise OptionError(f"--output: expected .html for a gantt, not {kind}")
         from dpbb.plotting.gantt_chart import gantt_html
 
-        return gantt_html(data, **how).encode()
+        return gantt_html(data).encode()
     from dpbb.plotting.drawing import figure_of
 
-    figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
+    figure = figure_of(data, kind)
     picture = io.BytesIO()
-    figure.savefig(picture, dpi=args.dpi, format=form)
+    figure.savefig(picture, dpi=150, format=form)
     return picture.getvalue()
 
 

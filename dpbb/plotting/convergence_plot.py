@@ -12,7 +12,6 @@ from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.plotting import style
 from dpbb.plotting.runs import Run, run_of
-from dpbb.progress.words import time_unit
 from dpbb.result import Result
 
 if TYPE_CHECKING:
@@ -22,18 +21,16 @@ SIZE = (7.0, 3.6)
 """Inches."""
 
 LEAST_S = 1e-3
-"""Where a logarithmic time axis begins at the earliest."""
+"""Where the time axis begins at the earliest."""
 
 
 def convergence(
-    data: Result | Checkpoint | Snapshot | Sequence[Snapshot],
-    ax: Axes | None = None,
-    *,
-    log_time: bool = True,
+    data: Result | Checkpoint | Snapshot | Sequence[Snapshot], ax: Axes | None = None
 ) -> Axes:
     """Draw incumbents and lower bound over time, as steps; shaded between is the gap.
 
-    The title has the gap at the end: (incumbent - lower bound) / incumbent.
+    Time is logarithmic, so that the first seconds can be read, too. The title has the
+    gap at the end: (incumbent - lower bound) / incumbent.
 
     Parameters
     ----------
@@ -43,8 +40,6 @@ def convergence(
         oldest first: the lower bound as it rose.
     ax
         Where to draw; default: a new pyplot figure.
-    log_time
-        Have a logarithmic time axis, on which the first seconds can be read, too.
 
     Raises
     ------
@@ -54,10 +49,8 @@ def convergence(
     run = run_of(data)
     ax = style.axes_for(ax, SIZE)
     end_s = max([run.end_s, *(at for at, _ in run.incumbents), LEAST_S])
-    unit_s, unit = (1.0, "s") if log_time else time_unit(end_s)
-    least_s = LEAST_S if log_time else 0.0
-    x, y = _steps(run.incumbents, least_s, end_s, unit_s)
-    below, under = _steps(run.bounds, least_s, end_s, unit_s)
+    x, y = _steps(run.incumbents, end_s)
+    below, under = _steps(run.bounds, end_s)
     look: dict[str, Any] = {"where": "post", "lw": 1.8}
     if x.size:
         ax.step(x, y, color=style.VERMILLION, label="incumbent", **look)
@@ -72,25 +65,25 @@ def convergence(
         shade: dict[str, Any] = {"color": style.GRID, "alpha": 0.6, "lw": 0}
         ax.fill_between(every, low, high, step="post", label="gap", **shade)
     units = " (time units)" if run.objective == "makespan" else ""
-    style.dress(ax, x=f"time ({unit})", y=run.objective + units)
+    style.dress(ax, x="time (s)", y=run.objective + units)
     _value_axis(ax, [*y.tolist(), *under.tolist()])
-    _time_axis(ax, end_s, unit_s, float(min(x, default=end_s)) if log_time else None)
+    _time_axis(ax, float(min(x, default=end_s)), end_s)
     style.legend_above(ax)
     style.title(ax, run.name, _title(run))
     return ax
 
 
 def _steps(
-    points: Sequence[tuple[float, int]], least_s: float, end_s: float, unit_s: float
+    points: Sequence[tuple[float, int]], end_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return times in some unit and values, the last one until the end, too.
+    """Return seconds and values, the last one until the end, too.
 
     A logarithmic axis has no 0.
     """
     known = [*points, *((end_s, value) for _, value in points[-1:])]
     times = np.array([at for at, _ in known], np.float64)
     values = np.array([value for _, value in known], np.int64)
-    return np.maximum(times, least_s) / unit_s, values
+    return np.maximum(times, LEAST_S), values
 
 
 def _together(
@@ -106,13 +99,9 @@ def _together(
     return every, low, high
 
 
-def _time_axis(ax: Axes, end_s: float, unit_s: float, first_s: float | None) -> None:
-    """Set its limits; ``first_s``: of a logarithmic one, else None."""
+def _time_axis(ax: Axes, first_s: float, end_s: float) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    if first_s is None:
-        ax.set_xlim(0, 1.02 * end_s / unit_s)
-        return
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())

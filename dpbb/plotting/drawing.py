@@ -31,33 +31,18 @@ SIZES = {
 """Width and height in inches."""
 
 
-def draw(
-    data: Any,  # each kind has its own
-    kind: Kind,
-    ax: Axes | None = None,
-    **how: Any,
-) -> Axes:
+def draw(data: Any, kind: Kind, ax: Axes | None = None) -> Axes:
     """Call the function of a kind; OptionError if there is no such kind."""
     one_of(*KINDS).check(kind, "kind")
-    return KINDS[kind](data, ax, **how)
+    return KINDS[kind](data, ax)
 
 
-def figure_of(
-    data: Any, kind: Kind, *, size: tuple[float, float] | None = None, **how: Any
-) -> Figure:
-    """Return a figure of a plot; pyplot knows nothing of it.
-
-    Parameters
-    ----------
-    data, kind
-        As of ``draw``.
-    size
-        Width and height in inches; default: what suits the data.
-    """
+def figure_of(data: Any, kind: Kind) -> Figure:
+    """Return a figure of a plot, as ``draw`` takes it; pyplot knows nothing of it."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
-    suits = SIZES[kind] if kind in SIZES else gantt_chart.gantt_size(data)
-    figure = Figure(figsize=size or suits, layout="constrained")
-    draw(data, kind, figure.subplots(), **how)
+    size = SIZES[kind] if kind in SIZES else gantt_chart.gantt_size(data)
+    figure = Figure(figsize=size, layout="constrained")
+    draw(data, kind, figure.subplots())
     return figure

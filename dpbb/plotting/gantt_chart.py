@@ -49,13 +49,12 @@ _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its si
 def gantt(
     data: Result | Schedule | HasBars | tuple[Any, Sequence[int]],
     ax: Axes | None = None,
-    *,
-    critical: bool = True,
 ) -> Axes:
     """Draw a schedule: machines from the top, a bar for each operation.
 
     The color tells a job's position in the order. Bars are labeled with their job
-    where there is room.
+    where there is room. A critical path is marked where there is one that
+    ``dpbb.plotting.critical_path`` finds.
 
     Parameters
     ----------
@@ -64,9 +63,6 @@ def gantt(
         whatever ``read_instance`` takes) and a permutation of its jobs.
     ax
         Where to draw; default: a new pyplot figure.
-    critical
-        Mark a critical path where there is one that ``dpbb.plotting.critical_path``
-        finds.
 
     Raises
     ------
@@ -104,7 +100,7 @@ def gantt(
     if bars.names.clock is not None:
         _date_ticks(ax, bars.names.clock)
     _label_bars(ax, bars, colors)
-    handles = _mark(ax, bars) if critical and bars.critical else []
+    handles = _mark(ax, bars) if bars.critical else []
     if bars.leave is not None:
         pale = colors[bars.order[0]] * [1, 1, 1, PALE]
         handles.append(Patch(color=pale, label="blocks its machine"))
@@ -329,12 +325,12 @@ def _mark(ax: Axes, bars: Bars) -> list[Any]:
     return [line]
 
 
-def gantt_figure(data: Any, *, critical: bool = True) -> figure:
+def gantt_figure(data: Any) -> figure:
     """Draw a schedule that tells under the pointer what each bar is.
 
     Parameters
     ----------
-    data, critical
+    data
         As of ``gantt``.
 
     Returns
@@ -363,7 +359,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     place[list(bars.order)] = np.arange(n_jobs)
     palette = Viridis256[30:246]
     shade = place * (len(palette) - 1) // max(1, n_jobs - 1)
-    marked = np.isin(np.arange(len(bars.job)), bars.critical) & critical
+    marked = np.isin(np.arange(len(bars.job)), bars.critical)
     dates = {"release": bars.release, "due": bars.due}
     low, high = rows_of(bars)
     source = ColumnDataSource(
@@ -448,10 +444,10 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     return chart
 
 
-def gantt_html(data: Any, *, critical: bool = True) -> str:
+def gantt_html(data: Any) -> str:
     """Return one HTML file with the chart and all it needs; see ``gantt_figure``."""
     from bokeh.embed import file_html
     from bokeh.resources import INLINE
 
-    chart = gantt_figure(data, critical=critical)
+    chart = gantt_figure(data)
     return str(file_html(chart, INLINE, title=chart.title.text))

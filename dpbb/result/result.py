@@ -321,7 +321,6 @@ class Result(Totals):
         ax: Axes | None = None,
         *,
         backend: Literal["matplotlib", "bokeh"] = "matplotlib",
-        **how: Any,
     ) -> Any:
         """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``) or Bokeh.
 
@@ -335,8 +334,6 @@ class Result(Totals):
         backend
             ``"bokeh"``: a Gantt chart to look into, of bars that tell what they are;
             ``bokeh.plotting.show`` opens it in a browser.
-        **how
-            Further arguments of ``dpbb.plotting.gantt`` or ``convergence``.
 
         Returns
         -------
@@ -354,13 +351,13 @@ class Result(Totals):
         # and work without Matplotlib.
         plotting = import_module("dpbb.plotting")
         if backend == "matplotlib":
-            return plotting.draw(self, kind, ax, **how)
+            return plotting.draw(self, kind, ax)
         if (backend, kind, ax) != ("bokeh", "gantt", None):
             raise OptionError(
                 f"backend: expected 'matplotlib', or 'bokeh' for a gantt without ax, "
                 f"got {backend!r} for {kind}"
             )
-        return plotting.gantt_figure(self, **how)
+        return plotting.gantt_figure(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """One JSON object; ``from_json`` reads it."""

@@ -28,7 +28,7 @@ def test_every_kind_makes_axes_of_its_own(kind):
 def test_results_plot_themselves(ax):
     assert result().plot(ax=ax) is ax
     assert "makespan" in ax.get_title("left")
-    assert result().plot("convergence", log_time=True).get_xscale() == "log"
+    assert result().plot("convergence").get_xscale() == "log"
     pyplot.close("all")
     with pytest.raises(OptionError, match="expected one of gantt, convergence, got 'i"):
         result().plot("intervals")
