@@ -1,10 +1,12 @@
-"""Speed-up and efficiency by the number of GPUs, workers or seats."""
+"""Speed-up and efficiency by the number of GPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
@@ -15,28 +17,23 @@ if TYPE_CHECKING:
 SIZE = (6.4, 4.2)
 """Inches."""
 
-LINEAR_UP_TO = 16
-"""Above so many times the smallest number, both scales are logarithmic."""
-
 HEADROOM = 0.45
 """Share of the left axis kept free: else both lines would end in the same place."""
 
-COUNTS = {"gpus": "GPU", "seats": "simulated GPU seat", "workers": "worker"}
-"""Keys of a row that say how many, and what one of them is called."""
+ROWS = "rows of dpbb bench multigpu"
 
 
-def speedup(rows: Mapping[str, Any] | Iterable[Any], ax: Axes | None = None) -> Axes:
+def speedup(rows: Mapping[str, Any] | Sequence[Any], ax: Axes | None = None) -> Axes:
     """Draw the speed-up (left axis) and the efficiency (right axis).
 
-    The smallest number of each series has an efficiency of 100 %, unless the rows say
-    how efficient they were. Of repetitions the mean is drawn.
+    The smallest number of each tree has an efficiency of 100 %. Of repetitions the
+    mean is drawn.
 
     Parameters
     ----------
     rows
-        What ``dpbb bench multigpu --json`` wrote; or mappings with ``workers`` (or
-        ``gpus``, ``seats``), with ``nodes_per_s``, ``efficiency`` or ``seconds``, and
-        perhaps a ``series``.
+        What ``dpbb bench multigpu --json`` wrote; or mappings with ``gpus`` and
+        ``nodes_per_s``, and perhaps a ``tree``.
     ax
         Where to draw; default: a new pyplot figure.
 
@@ -45,7 +42,10 @@ def speedup(rows: Mapping[str, Any] | Iterable[Any], ax: Axes | None = None) -> 
     DpbbError
         Rows that are none of these; Matplotlib is not installed.
     """
-    unit, curves = efficiencies(rows)
+    found = rows_of(rows)
+    curves = efficiencies(found)
+    # the suite is tried out without GPUs
+    unit = "worker" if found[0].engine == "cpu" else "GPU"
     counts = sorted({count for curve in curves.values() for count in curve})
     ax = style.axes_for(ax, SIZE)
     right = ax.twinx()
@@ -69,81 +69,42 @@ def speedup(rows: Mapping[str, Any] | Iterable[Any], ax: Axes | None = None) -> 
         right.plot([*curve], shares, ls="--", mfc="white", **look)
     best = max(1.0, *(share for curve in curves.values() for share in curve.values()))
     right.set_ylim(0, best * 105)
-    _scale(ax, counts, best * counts[-1])
+    ax.set_xlim(0, counts[-1] * 1.06)
+    ax.set_ylim(0, best * counts[-1] * (1 + HEADROOM))
+    ax.set_xticks(counts)
     style.legend_above(ax, handles)
     return ax
 
 
-def efficiencies(rows: Any) -> tuple[str, dict[str, dict[int, float]]]:
-    """Return what was counted, and the mean efficiency by series and count."""
-    if isinstance(rows, dict):
-        rows = rows.get("rows", [rows])
-    if isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
-        raise DpbbError(f"speedup: expected rows of a benchmark, got {rows!r:.60}")
-    units = set()
-    told: dict[str, dict[int, list[float]]] = {}
+class Row(msgspec.Struct):
+    """What is read of a measurement."""
+
+    gpus: Annotated[int, msgspec.Meta(ge=1)]
+    nodes_per_s: Annotated[float, msgspec.Meta(gt=0)]
+    tree: str = "measured"
+    engine: str = "gpu"
+
+
+def rows_of(data: Any) -> list[Row]:
+    """Return the measurements; DpbbError: there are none, or it is something else."""
+    rows = data.get("rows") if isinstance(data, dict) else data
+    try:
+        found = msgspec.convert(rows, list[Row])
+    except msgspec.ValidationError as error:
+        raise DpbbError(f"speedup: expected {ROWS}, got: {error}") from error
+    if not found:
+        raise DpbbError(f"speedup: expected {ROWS}, got none")
+    return found
+
+
+def efficiencies(rows: Iterable[Row]) -> dict[str, dict[int, float]]:
+    """Return the mean efficiency by tree and number of GPUs."""
     speeds: dict[str, dict[int, list[float]]] = {}
-    for number, row in enumerate(rows):
-        unit, count, speed, share = _measured(row, number)
-        units.add(unit)
-        name = str(row.get("series", row.get("tree", row.get("name", "measured"))))
-        value, into = (speed, speeds) if share is None else (share, told)
-        into.setdefault(name, {}).setdefault(count, []).append(value)
-    if not units:
-        raise DpbbError("speedup: expected rows of a benchmark, got none")
-    if len(units) != 1:
-        found = ", ".join(sorted(units))
-        raise DpbbError(f"speedup: expected counts of one thing, got {found}")
-    curves = {
-        name: {count: mean(of[count]) for count in sorted(of)}
-        for name, of in told.items()
-    }
+    for row in rows:
+        of = speeds.setdefault(row.tree, {})
+        of.setdefault(row.gpus, []).append(row.nodes_per_s)
+    curves = {}
     for name, of in speeds.items():
         base = mean(of[min(of)]) / min(of)
         curves[name] = {count: mean(of[count]) / count / base for count in sorted(of)}
-    return units.pop(), curves
-
-
-def _measured(row: Any, number: int) -> tuple[str, int, float, float | None]:
-    """Return what a row counts and how many, the speed, and the efficiency if told."""
-    try:
-        key = next(key for key in COUNTS if key in row)
-        count, share = int(row[key]), row.get("efficiency")
-        share = None if share is None else float(share)
-        if share is not None:
-            speed = share
-        elif "nodes_per_s" in row:
-            speed = float(row["nodes_per_s"])
-        else:
-            speed = 1.0 / float(row["seconds"])
-        if count < 1 or not speed > 0:
-            raise ValueError(row)
-    except (
-        *(ArithmeticError, AttributeError, LookupError),
-        *(StopIteration, TypeError, ValueError),
-    ) as error:
-        raise DpbbError(
-            f"speedup: row {number}: expected {', '.join(COUNTS)} of at least 1, and "
-            f"nodes_per_s, efficiency or seconds above 0, got {row!r:.80}"
-        ) from error
-    # the suite is tried out without GPUs
-    unit = "worker" if row.get("engine") == "cpu" else COUNTS[key]
-    return unit, count, speed, share
-
-
-def _scale(ax: Axes, counts: Sequence[int], highest: float) -> None:
-    """Have ticks at the counts that were measured."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    if counts[-1] > LINEAR_UP_TO * counts[0]:
-        ax.set_xscale("log", base=2)
-        ax.set_yscale("log", base=2)
-        ax.set_xlim(counts[0] / 1.3, counts[-1] * 1.3)
-        ax.set_ylim(counts[0] / 1.5, highest * (highest / counts[0]) ** HEADROOM)
-    else:
-        ax.set_xlim(0, counts[-1] * 1.06)
-        ax.set_ylim(0, highest * (1 + HEADROOM))
-    ax.xaxis.set_major_locator(FixedLocator(counts))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    return curves

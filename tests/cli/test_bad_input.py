@@ -19,7 +19,6 @@ FILES = {
     "s.csv": "position,job,machine,start,end\n0,0,0,3,1\n",
     "log.json": '{"run_id": "a"}\n',
     "rows.json": '{"rows": [{"gpus": 0, "nodes_per_s": 1}]}',
-    "rows2.json": '[{"gpus": 1, "seconds": 1}, {"workers": 2, "seconds": 1}]',
     "norows.json": '{"rows": []}', "optima.json": "[1]", "cert.json": "{}",
     "sol.txt": "1 2 x\n", "sol.json": "{", "one.txt": "0 1\n", "ones.txt": 225 * "0 ",
     "sequence.txt": 15 * "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 ", "empty.npy": "",

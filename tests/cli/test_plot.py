@@ -21,9 +21,8 @@ def files(tmp_path):
         "result.json": result().to_json(),
         "run.log": "".join(snapshot_json(snapshot(at)) + "\n" for at in (0.0, 1.0)),
         "gpus.json": json.dumps(
-            [{"gpus": n, "nodes_per_s": 2.0 * n, "tree": "ta056"} for n in (1, 2)]
+            {"rows": [{"gpus": n, "nodes_per_s": n / 2, "tree": "x"} for n in (1, 2)]}
         ),
-        "seats.json": json.dumps({"rows": [{"seats": 16, "efficiency": 0.9}]}),
         "shop.csv": "\n".join(",".join(map(str, row)) for row in INSTANCE.times),
     }
     for name, content in contents.items():
@@ -48,7 +47,6 @@ def test_a_result_of_ones_own_shop_needs_no_instance(files, dpbb):
         ("run.log", ("convergence",)),
         ("run.dpbb", ("intervals", "convergence", "gantt")),
         ("gpus.json", ("speedup",)),
-        ("seats.json", ("speedup",)),
     ],
 )
 def test_every_kind_of_file_is_drawn(name, kinds, files, dpbb):
@@ -97,8 +95,8 @@ def test_damaged_logs_are_refused(name, value, files, dpbb):
 @pytest.mark.parametrize(
     "content",
     [
-        b"dpbb-checkpoint 2 x 3\n{}", b"[1]", b'{"rows": [{"workers": 1}]}',
-        b'[{"workers": "x", "seconds": 1}]', b'[{"workers": 0, "nodes_per_s": 1e400}]',
+        b"dpbb-checkpoint 2 x 3\n{}", b"[1]", b'{"rows": [{"gpus": 1}]}',
+        b'[{"gpus": "x", "nodes_per_s": 1}]', b'[{"gpus": 1, "nodes_per_s": 1e400}]',
         b'{"status": "optimal"}',
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ DATA = {
     "gantt": result(),
     "convergence": result(),
     "intervals": checkpoint(),
-    "speedup": [{"workers": 1, "seconds": 2.0}, {"workers": 2, "seconds": 1.0}],
+    "speedup": [{"gpus": 1, "nodes_per_s": 1.0}, {"gpus": 2, "nodes_per_s": 2.0}],
 }
 
 

@@ -4,10 +4,10 @@ from dpbb.errors import DpbbError
 from dpbb.plotting import speedup
 
 GPUS = [
-    {"tree": "ta056", "gpus": 1, "nodes_per_s": 5.0, "efficiency": 1.0},
-    {"tree": "ta056", "gpus": 4, "nodes_per_s": 16.0, "efficiency": 0.8},
-    {"tree": "vfr", "gpus": 1, "nodes_per_s": 7.0, "efficiency": 1.0},
-    {"tree": "vfr", "gpus": 4, "nodes_per_s": 28.0, "efficiency": 1.0},
+    {"tree": "ta056", "gpus": 1, "nodes_per_s": 5.0},
+    {"tree": "ta056", "gpus": 4, "nodes_per_s": 16.0},
+    {"tree": "vfr", "gpus": 1, "nodes_per_s": 7.0},
+    {"tree": "vfr", "gpus": 4, "nodes_per_s": 28.0},
 ]
 
 
@@ -37,15 +37,11 @@ def test_speedup_and_efficiency_of_gpus(ax):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "expected rows of a benchmark, got none"),
-        (7, "expected rows of a benchmark, got 7"),
-        ([{"gpus": 1}], "row 0: expected"),
-        ([{"gpus": 0, "seconds": 1}], "row 0: expected"),
-        ([{"gpus": 1, "seconds": 0}], "row 0: expected"),
-        (
-            [{"gpus": 1, "seconds": 1}, {"workers": 1, "seconds": 1}],
-            "expected counts of one thing, got GPU, worker",
-        ),
+        ([], "expected rows of dpbb bench multigpu, got none"),
+        (7, "expected rows of dpbb bench multigpu, got: Expected `array`"),
+        ([{"gpus": 1}], "missing required field `nodes_per_s` - at `\\$\\[0\\]`"),
+        ([{"gpus": 0, "nodes_per_s": 1}], "Expected `int` >= 1"),
+        ([{"gpus": 1, "nodes_per_s": 0}], "Expected `float` > 0"),
     ],
 )
 def test_what_is_no_benchmark_is_refused(rows, message):
