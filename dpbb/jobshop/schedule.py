@@ -26,15 +26,12 @@ from dpbb.jobshop.solution import (
     orders_of_sequence,
 )
 from dpbb.options.kinds import member
-from dpbb.result.schedule import Bars
+from dpbb.result.schedule import NONE, Bars, critical_path
 from dpbb.result.written import write_csv, write_form
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import Names
 
 COLUMNS = ("job", "operation", "machine", "start", "end")
-
-NONE = -1
-"""In place of an operation where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,20 +84,10 @@ class JobShopSchedule:
     def critical_path(self) -> tuple[int, ...]:
         """Return a chain of operations without slack, up to the makespan.
 
-        Of the operations that end last it follows the one of the smallest number
-        backwards; where both predecessors end as the operation begins, it stays on
-        the machine. It begins at time 0 or at the release date of a job.
+        Where both operations before one end as it begins, it stays on the machine. It
+        begins at time 0 or at the release date of a job.
         """
-        end = self.end
-        v = int(end.argmax())
-        path = [v]
-        while True:
-            before = self.before[::-1, v].tolist()
-            tight = [u for u in before if u != NONE and end[u] == self.start[v]]
-            if not tight:
-                return tuple(reversed(path))
-            v = tight[0]
-            path.append(v)
+        return critical_path(self.start, self.end, self.before[::-1])
 
     def bars(self) -> Bars:
         """Return the operations as ``dpbb.plotting.gantt`` draws them."""

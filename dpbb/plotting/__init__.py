@@ -1,7 +1,6 @@
 """Plots of schedules, runs and measurements, with Matplotlib (``dpbb[plot]``)."""
 
 from dpbb.plotting.convergence_plot import convergence as convergence
-from dpbb.plotting.critical import critical_path as critical_path
 from dpbb.plotting.drawing import draw as draw
 from dpbb.plotting.drawing import figure_of as figure_of
 from dpbb.plotting.gantt_chart import gantt as gantt

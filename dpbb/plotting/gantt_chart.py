@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options.permutations import check_permutation
 from dpbb.plotting import style
-from dpbb.plotting.critical import critical_path
 from dpbb.problem import Scheduled, cost_of, instance_name_of, objective_of
 from dpbb.result import Result, Status
-from dpbb.result.schedule import Bars, HasBars, Schedule
+from dpbb.result.schedule import NONE, Bars, HasBars, Schedule, critical_path
 from dpbb.text.clock import UNITS, Clock
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ def gantt(
     """Draw a schedule: machines from the top, a bar for each operation.
 
     The color tells a job's position in the order. Bars are labeled with their job
-    where there is room. A critical path is marked where there is one that
-    ``dpbb.plotting.critical_path`` finds.
+    where there is room. A critical path is marked where every operation begins when
+    its machine has done the job before, or its job has left the machine before.
 
     Parameters
     ----------
@@ -217,20 +216,21 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
     """Return the operations of a schedule by their positions."""
     order, (n_jobs, n_machines) = list(schedule.permutation), schedule.start.shape
     names = schedule.names
-    place = {job: position * n_machines for position, job in enumerate(order)}
-    try:
-        path = tuple(place[job] + machine for job, machine in critical_path(schedule))
-    except DpbbError:  # of another kind, or operations that wait longer than they must
-        path = ()
+    start, end = schedule.start[order].reshape(-1), schedule.end[order].reshape(-1)
+    places = np.arange(start.size).reshape(n_jobs, n_machines)
+    waits = np.full((2, n_jobs, n_machines), NONE)
+    waits[0, 1:], waits[1, :, 1:] = places[:-1], places[:, :-1]
+    before = waits.reshape(2, -1)
+    soonest = np.where(before == NONE, 0, end[before]).max(axis=0)
     return Bars(
         name,
         schedule.permutation,
         replace(names, machines=tuple(map(names.machine, range(n_machines)))),
         np.repeat(np.array(order, np.int64), n_machines),
         np.tile(np.arange(n_machines), n_jobs),
-        schedule.start[order].reshape(-1),
-        schedule.end[order].reshape(-1),
-        path,
+        start,
+        end,
+        critical_path(start, end, before) if (start == soonest).all() else (),
         None if schedule.leave is None else schedule.leave[order].reshape(-1),
         None if schedule.setup is None else schedule.setup[order].reshape(-1),
         schedule.release,

@@ -208,6 +208,33 @@ def table_of(problem: Problem[Any], permutation: tuple[int, ...]) -> Schedule | 
     return Order(permutation, names_of(problem))
 
 
+NONE = -1
+"""In place of an operation where there is none."""
+
+
+def critical_path(
+    start: NDArray[np.int64], end: NDArray[np.int64], before: NDArray[np.int64]
+) -> tuple[int, ...]:
+    """Return a chain of operations without slack, from a beginning to the makespan.
+
+    Of the operations that end last it follows the one of the smallest number backwards,
+    as long as one before it ends as it begins: the first such one of ``before``.
+
+    Parameters
+    ----------
+    before : ndarray of int64, shape (k, n_operations)
+        For which others each operation waits; ``NONE`` for none.
+    """
+    path = [int(end.argmax())]
+    while tight := [
+        one
+        for one in before[:, path[-1]].tolist()
+        if one != NONE and end[one] == start[path[-1]]
+    ]:
+        path.append(tight[0])
+    return tuple(reversed(path))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
     """Operations in any order, by their jobs and machines.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpbb.jobshop import layers, schedule
-from dpbb.jobshop.schedule import NONE
+from dpbb.result.schedule import NONE
 from tests.unit.jobshop.shops import (
     GOLDEN_ROWS,
     SMALL,
