@@ -8,9 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from dpbb.cluster.client.connect import VARIABLES
-from dpbb.errors import refuse, shown
 from dpbb.flowshop.table_form import TableForm
-from dpbb.flowshop.tables import first_repeated
 from dpbb.options import OPTIONS
 from dpbb.options.rows import Group, OptionRow, read_toml
 from dpbb.result.written import FORMS
@@ -95,12 +93,11 @@ TABLE = {
     "--columns NAMES": "columns that are read, by their headings: A,B,C; machines in "
     "this order; the column that names the rows is found",
     "--skip-columns NAMES": "columns that are not read: A,B,C",
-    "--skip-rows NAMES": "rows that are not read, such as one of sums: A,B,C",
     "--decimal MARK": "mark of decimals: . or , (default: a comma where semicolons or "
     "tabs separate columns, else a point)",
     "--thousands MARK": "mark of thousands, such as , or . (default: none)",
-    "--scale SCALE=1": "multiply all times and set-ups: 60 makes minutes of hours "
-    "(1.4, 1:24); or those of single columns: cut=60,weld=60",
+    "--scale N=1": "multiply all times and set-ups: 60 makes minutes of hours, written "
+    "1.4 or 1:24",
     "--blank HOW=refuse": "blank cells of times: zero or refuse (default)",
     "--origin DATE": "count dates of release and due columns from here: "
     "2026-05-04T06:00; schedules show dates then",
@@ -117,26 +114,17 @@ def add_table(parser: argparse._ActionsContainer, *, shown: bool = False) -> Non
 
 def table_of(args: argparse.Namespace) -> TableForm:
     """Return how tables are read; InstanceError: bad values."""
-    columns, skipped, rows, scales = (
+    columns, skipped = (
         None if text is None else next(csv.reader([text], skipinitialspace=True), [])
-        for text in (args.columns, args.skip_columns, args.skip_rows, args.scale)
+        for text in (args.columns, args.skip_columns)
     )
-    parts = [part.rpartition("=") for part in scales or ()]
-    named = [of for of, _, _ in parts]
-    if len(parts) > 1 and ("" in named or first_repeated(named) is not None):
-        wanted = "a number, or NAME=NUMBER for each of some columns"
-        refuse("--scale", wanted, shown(args.scale))
-    scale: dict[str, Any] = {
-        of: int(one) if one.isdecimal() else one for of, _, one in parts
-    }
     return TableForm(
         columns=columns,
         skip_columns=skipped or (),
-        skip_rows=rows or (),
         sheet=args.sheet,
         decimal=args.decimal,
         thousands=args.thousands,
-        scale=scale if "=" in args.scale else scale.get("", args.scale),
+        scale=args.scale,
         blank=args.blank,
         origin=args.origin,
         unit=args.unit,

@@ -181,8 +181,7 @@ def check_headings(
         refuse(strange[0].where, "a machine's times, release, due or weight", got)
     for one in jobs:
         if _is_sum(one.text):
-            hint = f"--skip-rows {one.text!r} leaves it out"
-            refuse(one.where, "a job's times", f"{one.text!r}; {hint}")
+            refuse(one.where, "a job's times", f"{one.text!r}; remove the row")
 
 
 def _no_machine(heading: str) -> bool:

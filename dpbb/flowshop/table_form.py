@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -41,8 +41,6 @@ class TableForm:
         The column that names the rows is found.
     skip_columns
         Headings of columns that are not read.
-    skip_rows
-        Names of rows that are not read, such as one of sums.
     sheet
         Name of the sheet of a workbook; besides it those of set-ups are read.
     decimal, thousands
@@ -50,8 +48,7 @@ class TableForm:
         or tabs separate columns; and none.
     scale
         Times are multiplied by it, as are set-ups, and release and due dates that are
-        numbers: 60 makes minutes of hours, and of ``1:24``. ``{"cut": 60}``: columns
-        by their headings alone.
+        numbers: 60 makes minutes of hours, and of ``1:24``.
     blank
         ``"zero"``: blank cells of times are 0; ``"refuse"``.
     origin, unit
@@ -72,11 +69,10 @@ class TableForm:
 
     columns: Sequence[str] | None = None
     skip_columns: Sequence[str] = ()
-    skip_rows: Sequence[str] = ()
     sheet: str | None = None
     decimal: Mark | None = None
     thousands: str | None = None
-    scale: int | Mapping[str, int] = 1
+    scale: int = 1
     blank: Blank = "refuse"
     origin: datetime | str | None = None
     unit: Unit | None = None
@@ -85,7 +81,6 @@ class TableForm:
         for name, texts in (
             ("columns", self.columns),
             ("skip_columns", self.skip_columns),
-            ("skip_rows", self.skip_rows),
         ):
             if texts is not None and (
                 isinstance(texts, str) or not all(isinstance(one, str) for one in texts)
@@ -98,12 +93,8 @@ class TableForm:
                 refuse("thousands", "a mark such as ',' or '.'", shown(mark))
             if mark == self.decimal:
                 refuse("thousands", "another mark than that of decimals", shown(mark))
-        scale = self.scale
-        for one in scale.values() if isinstance(scale, Mapping) else [scale]:
-            whole = isinstance(one, int) and not isinstance(one, bool)
-            if not whole or not 1 <= one <= 10**9:
-                expected = "a whole number from 1 to 10**9, or one for each heading"
-                refuse("scale", expected, shown(one))
+        if type(self.scale) is not int or not 1 <= self.scale <= 10**9:
+            refuse("scale", "a whole number from 1 to 10**9", shown(self.scale))
         if self.blank not in get_args(Blank):
             refuse("blank", " or ".join(get_args(Blank)), shown(self.blank))
         if (self.origin is None) != (self.unit is None):
@@ -126,7 +117,7 @@ class TableForm:
         return TableForm(
             decimal=self.decimal,
             thousands=self.thousands,
-            scale=1 if isinstance(self.scale, Mapping) else self.scale,
+            scale=self.scale,
             blank=self.blank,
         )
 
@@ -172,7 +163,7 @@ class TableForm:
                 refuse(where, "a whole number >= 0", got)
             return self.clock.time(date, where)
         clock = _CLOCK.fullmatch(cell)
-        scale = 1 if kind == "weight" else self._scale_of(heading)
+        scale = 1 if kind == "weight" else self.scale
         if scale == 1 or not (clock or _DECIMALS.fullmatch(cell)):
             return number_in(cell, where, self._hint(cell, heading, needed))
         if clock:
@@ -188,17 +179,9 @@ class TableForm:
             refuse(where, expected, f"{cell!r}; a larger --scale is finer")
         return found
 
-    def _scale_of(self, heading: str) -> int:
-        if not isinstance(self.scale, Mapping):
-            return self.scale
-        words = heading.split()
-        return next((n for name, n in self.scale.items() if name.split() == words), 1)
-
     def _hint(self, cell: str, heading: str, needed: bool) -> str:
         """Return which option would take a cell that is no whole number."""
         scale = "; --scale 60 multiplies all times and set-ups, as minutes of hours"
-        if heading:
-            scale += f"; --scale {f'{heading}=60'!r} those of this column"
         if not cell:
             return "; --blank zero takes it as 0"
         if is_date(cell):
@@ -228,7 +211,6 @@ class TableForm:
         for flag, texts in (
             ("--columns", self.columns or ()),
             ("--skip-columns", self.skip_columns),
-            ("--scale", self.scale if isinstance(self.scale, Mapping) else ()),
         ):
             for text in texts:
                 if " ".join(text.split()) not in named:

@@ -166,14 +166,8 @@ def table_of_cells(
     chosen = form.chosen(heads, top)
     label = 0 if squared else _label(heads, header, body, form)
     labels = [row[label] for _, row in body if label is not None]
-    for name in form.skip_rows:
-        if name not in labels:
-            refuse(path, "names of rows for --skip-rows", shown(name))
-        body = [(n, row) for n, row in body if row[label or 0] != name]
-    labels = [row[label] for _, row in body if label is not None]
     if label is not None and "" in labels:
-        hint = "none; --skip-rows '\"\"' leaves rows without names out"
-        refuse(cell(body[labels.index("")][0], label), "the name of a row", hint)
+        refuse(cell(body[labels.index("")][0], label), "the name of a row", "none")
     for names, where, what in (
         (filter(None, heads), top, "column names"),
         (labels, path, "names in the first column"),
@@ -230,7 +224,6 @@ def table_of_cells(
                 for at, text in enumerate(heads)
                 if text and at not in chosen and at not in nothing
             ),
-            *(f"row {name}" for name in form.skip_rows),
         ),
         taken=tuple(f"column {heads[at]} as {name}" for name, at in dates.items()),
     )

@@ -123,7 +123,7 @@ def test_dates_are_times_from_the_origin(tmp_path):
     "form",
     [
         {"columns": "cut,weld"}, {"thousands": "1"}, {"thousands": ",", "decimal": ","},
-        {"scale": 0}, {"scale": {"cut": 0}}, {"skip_rows": "sum"}, {"blank": "one"},
+        {"scale": 0}, {"scale": {"cut": 60}}, {"blank": "one"},
     ],
 )  # fmt: skip
 def test_what_no_form_can_be_is_refused_by_name(form):
@@ -183,25 +183,11 @@ def test_workbooks_have_dates_clock_times_and_set_ups(tmp_path, book):
     assert read_instance(path, table=alone).n_jobs == 2
 
 
-def test_scale_of_single_columns(tmp_path):
-    text = 'job,cut,"weld, h",due\nA,10,1:30,5\nB,20,0.5,6\n'
-    shop = read(tmp_path, text, scale={"weld, h": 60})
-    assert (shop.times.tolist(), [*shop.dates["due"]]) == ([[10, 90], [20, 30]], [5, 6])
-    with pytest.raises(InstanceError, match="for --scale, got 'paint'"):
-        read(tmp_path, text, scale={"paint": 60})
-
-
-def test_rows_are_skipped_by_their_names(tmp_path):
-    text = "job,cut,weld\nA,1,2\nB,3,4\nSumme,4,6\n,4,6\n"
-    shop = read(tmp_path, text, skip_rows=["Summe", ""])
-    assert (shop.n_jobs, shop.skipped) == (2, ("row Summe", "row "))
-    for skipped, message in (
-        ([], "line 5, cell 1: .*--skip-rows"),
-        ([""], "line 4, cell 1: .*--skip-rows 'Summe'"),
-        (["C"], "names of rows for --skip-rows, got 'C'"),
-    ):
-        with pytest.raises(InstanceError, match=message):
-            read(tmp_path, text, skip_rows=skipped)
+def test_rows_of_sums_and_without_names_are_refused(tmp_path):
+    text = "job,cut,weld\nA,1,2\nB,3,4\n"
+    for row, place in (("Summe,4,6", "line 4, cell 1"), (",4,6", "line 4, cell 1")):
+        with pytest.raises(InstanceError, match=place):
+            read(tmp_path, f"{text}{row}\n")
 
 
 @pytest.mark.parametrize("cell", ["ca. 20", "-20"])
@@ -237,7 +223,6 @@ def test_only_empty_times_are_blank(tmp_path, book):
 def test_dates_survive_files(tmp_path, book):
     """Results as JSON, schedules as CSV."""
     import dpbb
-    from dpbb.cli.plot import read_plotted
 
     book.save(tmp_path / "shop.xlsx")
     form = TableForm(scale=60, decimal=",", **DATED)
@@ -252,6 +237,3 @@ def test_dates_survive_files(tmp_path, book):
     result.write_schedule(tmp_path / "s.csv")
     line = (tmp_path / "s.csv").read_text().splitlines()[1]
     assert "2026-05-04 06:00:00" in line
-    schedule = read_plotted(str(tmp_path / "s.csv")).content
-    assert schedule.names.clock.unit == "min"
-    assert list(schedule.rows()) == list(result.schedule().rows())
