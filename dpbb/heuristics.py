@@ -171,6 +171,33 @@ def wait_for(
     return [future.result() for future in running]
 
 
+NOTE_S = 1.0
+"""Seconds that are waited for compiled code before a word is said about it."""
+
+MOST_PAUSE_S = 0.5
+"""Whoever was suspended for long does not sleep as long."""
+
+
+def half_the_time(over: Callable[[], bool]) -> Callable[[], bool]:
+    """Return what a search in Python polls, which sleeps there as long as it worked.
+
+    Who loads compiled code needs Python's lock, too. A thread that lets it go waits up
+    to 5 ms for one that computes, and Numba lets it go for each of the thousands of
+    files that it looks for.
+    """
+    awake = time.monotonic()
+
+    def stop() -> bool:
+        nonlocal awake
+        if over():
+            return True
+        time.sleep(min(time.monotonic() - awake, MOST_PAUSE_S))
+        awake = time.monotonic()
+        return over()
+
+    return stop
+
+
 # -- those of any problem -------------------------------------------------------------
 
 

@@ -17,24 +17,28 @@ rounds is a function of the instance, the start, the seed and the threads.
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Event, Thread
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.heuristics import (
+    MOST_S,
+    NOTE_S,
     AnyProblem,
     Search,
     deadline_of,
+    half_the_time,
     improve,
     random_state,
     wait_for,
 )
 from dpbb.kernels.compiling import entry, helper, int64
-from dpbb.kernels.cores import physical_cores
+from dpbb.kernels.cores import in_daemon, physical_cores
 from dpbb.kernels.pointers import Ints, Words, addresses, pointers
 from dpbb.kernels.scalar import atomic_load
 from dpbb.kernels.sequences import random_below, remove
@@ -303,10 +307,15 @@ def can_compile(problem: Model) -> bool:
     return cpu.obstacle(problem) is None
 
 
+SMALL = 10
+"""Trees of so few jobs are explored sooner than the search is compiled."""
+
+
 def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     """As ``dpbb.heuristics.AnyProblem``, which searches until the text is compiled.
 
-    Then an iteration is what ``iterate`` does, on each thread.
+    Then an iteration is what ``iterate`` does, on each thread. Without a limit it goes
+    on as long as the second half of its time found something, at most ``MOST_S``.
     """
     deadline = deadline_of(problem, wanted)
     if wanted.method == Heuristics.NONE or not can_compile(problem):
@@ -315,22 +324,50 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     search = Search.of(problem, wanted, threads, deadline)
     own = np.arange(problem.n_jobs)
     first = Incumbent(problem.evaluate(own), own, "own order", False)
-    chain, ready = Chain.at(search, first, 0, np.zeros(1, np.int64)), Event()
+    chain = Chain.at(search, first, 0, np.zeros(1, np.int64))
 
     def build() -> None:
         chain.advance(1, builds=True)
         load(search, replace(first, value=int(chain.values[1])))
-        ready.set()
 
-    Thread(target=build, name="dpbb-ig-load", daemon=True).start()
-    start = AnyProblem(problem, all_exist=True).first_incumbent(
-        replace(wanted, should_stop=lambda: wanted.should_stop() or ready.is_set())
-    )
+    building, note_at = in_daemon(build, "dpbb-ig-load"), time.monotonic() + NOTE_S
+
+    def stop() -> bool:
+        nonlocal note_at
+        if time.monotonic() >= note_at:
+            wanted.on_note("compiling the heuristics; another search runs meanwhile")
+            note_at = inf
+        return wanted.should_stop() or building.done()
+
+    unlimited = wanted.time_limit_s is None and wanted.iterations is None
+    patient = unlimited and problem.n_jobs > SMALL
+    limit = inf if patient else wanted.time_limit_s
+    meanwhile = replace(wanted, should_stop=half_the_time(stop), time_limit_s=limit)
+    start = AnyProblem(problem, all_exist=True).first_incumbent(meanwhile)
+    wanted.on_note("")
     chain.stop[0] = 1
-    if not ready.is_set() or (start is not None and start.proved):
+    if not building.done() or (start is not None and start.proved):
         return start
+    building.result()
     start = improve(search, start, chain.best[:-1], "neh")
+    if unlimited and wanted.method != "neh":
+        return while_it_pays(search, start, wanted)
     return start if wanted.method == "neh" else iterated_greedy(search, start)
+
+
+def while_it_pays(search: Search, start: Incumbent, wanted: StartSearch) -> Incumbent:
+    """Search until the second half of the time was in vain."""
+    began = time.monotonic()
+    seconds = (deadline_of(search.problem, wanted) - began) / 2
+    end = began + MOST_S if wanted.end is None else min(began + MOST_S, wanted.end)
+    while True:
+        now = min(time.monotonic() + seconds, end)
+        best = iterated_greedy(replace(search, deadline=now), start)
+        now = time.monotonic()
+        stopped = search.should_stop is not None and search.should_stop()
+        if best.value == start.value or best.proved or now >= end or stopped:
+            return best
+        start, seconds = best, now - began
 
 
 def improve_beside(problem: Model, start: Incumbent, wanted: StartSearch) -> Incumbent:

@@ -25,7 +25,7 @@ from dpbb.flowshop.heuristics.plain import (
 )
 from dpbb.flowshop.heuristics.search import HEURISTICS, loaded, path_of
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.heuristics import POLL_S, Heuristic, Search, improve
+from dpbb.heuristics import NOTE_S, POLL_S, Heuristic, Search, half_the_time, improve
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import LB1, Heuristics
@@ -50,9 +50,6 @@ GRACE_S = 0.25
 
 STOP_S = 0.25
 """Seconds that a heuristic has to end in after a stop."""
-
-NOTE_S = 1.0
-"""Seconds that are waited for compiled code before a word is said about it."""
 
 
 def default_time_s(n_jobs: int, n_machines: int) -> float:
@@ -363,26 +360,8 @@ def _until_loaded(loads: Sequence[Future[Heuristic]], run: _Run) -> Course:
             run.wanted.on_note("")
 
 
-MOST_PAUSE_S = 0.5
-"""Whoever was suspended for long does not sleep as long."""
-
-
 def _search_half_the_time(search: Search, start: Incumbent | None) -> Incumbent:
-    """Search in NumPy, and sleep as long: who loads needs Python's lock, too.
-
-    A thread that lets it go waits up to 5 ms for one that computes, and Numba lets it
-    go for each of the thousands of files that it looks for.
-    """
-    awake = time.monotonic()
-
-    def stop() -> bool:
-        nonlocal awake
-        if search.over:
-            return True
-        time.sleep(min(time.monotonic() - awake, MOST_PAUSE_S))
-        awake = time.monotonic()
-        return search.over
-
+    stop = half_the_time(lambda: search.over)
     return plain_search(replace(search, should_stop=stop), start)
 
 

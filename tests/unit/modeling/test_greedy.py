@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.heuristics import Search
 from dpbb.modeling import greedy
-from dpbb.modeling.greedy import Chain, first_incumbent, iterated_greedy, load
+from dpbb.modeling.greedy import (
+    Chain,
+    first_incumbent,
+    iterated_greedy,
+    load,
+    while_it_pays,
+)
 from dpbb.problem import Incumbent, StartSearch
 from tests import oracle
 from tests.models import TotalCompletion, random_models
@@ -192,3 +199,18 @@ def test_it_goes_on_where_the_search_without_a_compiler_was():
     assert values == sorted(set(values), reverse=True)
     assert (found.value, found.source) == (values[-1], "ig")
     assert found.value == problem.evaluate(found.permutation)
+
+
+def test_it_goes_on_as_long_as_the_second_half_finds_something(monkeypatch):
+    left, seconds = [3, 2, 1, 1], []
+    search, start = small(SHOP)
+
+    def searched(search, start):
+        seconds.append(search.deadline - time.monotonic())
+        time.sleep(max(seconds[-1], 0))
+        return replace(start, value=left.pop(0))
+
+    monkeypatch.setattr(greedy, "iterated_greedy", searched)
+    assert while_it_pays(search, start, StartSearch()).value == 1
+    first, *others = seconds
+    assert others == pytest.approx([first, 2 * first, 4 * first], rel=0.5)
