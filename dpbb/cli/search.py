@@ -113,8 +113,6 @@ file. Exit codes: 0 a schedule; 1 error; 2 bad input; 130 interrupted twice. Ctr
         "--iterations N": "steps of the method's own kind: with --threads 1 a seed "
         "repeats a search",
         "--device KIND=cpu": "cpu or gpu (default: cpu)",
-        "--starts N": "with --scheduler: searches, each with a seed of its own "
-        "(default: as many as the workers run side by side)",
     }
     add_rows(group, rows)
     for name in SHARED:
@@ -147,7 +145,6 @@ def run_heuristic(args: argparse.Namespace) -> int:
             iterations=args.iterations,
             initial=options.initial,
             scheduler=options.scheduler,
-            starts=args.starts,
             progress=progress,
             should_stop=asked,
         )
@@ -197,10 +194,6 @@ is not to be trusted."""
     rows = {
         "--upper-bound U": "makespan of a known schedule; default: the best-known one, "
         "or else one that heuristics find first, in seconds",
-        "--samples K": "nodes kept of a stratum, whatever the time; default: by the "
-        "time",
-        "--probes N=8": "independent ones (8)",
-        "--seed N=0": "(default: 0)",
         "--gpus N=1": "H100s to give the time for (lb1)",
     }
     add_rows(parser, rows)
@@ -218,9 +211,6 @@ def run_estimate(args: argparse.Namespace) -> int:
         problem_of(args),
         upper_bound=args.upper_bound,
         seconds=args.seconds,
-        samples=args.samples,
-        probes=args.probes,
-        seed=args.seed,
         gpus=args.gpus,
         **flags_given(args, [OPTIONS[name] for name in USED_OPTIONS]),
     )

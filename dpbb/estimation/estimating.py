@@ -34,6 +34,9 @@ from dpbb.tree.work_unit import WorkUnit
 SECONDS = 5.0
 """Default time of an estimate."""
 
+PROBES = 8
+"""Independent ones; their spread gives the interval."""
+
 
 @naming(USED_OPTIONS)
 def estimate(
@@ -45,7 +48,6 @@ def estimate(
     roots: WorkUnit | None = None,
     seconds: float = SECONDS,
     samples: int | None = None,
-    probes: int = 8,
     seed: int = 0,
     gpus: int = 1,
     measure: bool = True,
@@ -70,8 +72,6 @@ def estimate(
     samples
         Nodes kept of a stratum. Default: as many as there is time for. With a number,
         ``seconds`` is not looked at and the estimate depends on the seed alone.
-    probes
-        Independent probes, 2 to 64; their spread gives the interval.
     seed
         Of the random numbers.
     gpus
@@ -103,7 +103,6 @@ def estimate(
     chosen = _tree_options({**options})
     seconds = kinds.number(above=0).check(seconds, "seconds")
     samples = kinds.optional(kinds.whole(1)).check(samples, "samples")
-    probes = kinds.whole(2, 64).check(probes, "probes")
     seed = kinds.whole(0).check(seed, "seed")
     gpus = kinds.whole(1).check(gpus, "gpus")
     kinds.flag().check(measure, "measure")
@@ -131,7 +130,7 @@ def estimate(
     rounds = Sampler(problem, tree, prune_at, sample).rounds(
         seconds=seconds,
         samples=samples,
-        probes=probes,
+        probes=PROBES,
         threads=threads,
         seed=seed,
         should_stop=should_stop,
@@ -166,7 +165,7 @@ def estimate(
         by_upper_bound=last.by_ub,
         reasons=reasons,
         samples=last.samples,
-        probes=probes,
+        probes=PROBES,
         visited=sum(one.visited for some in rounds for one in some.found),
         took_s=sum(some.seconds for some in rounds),
         seed=seed,

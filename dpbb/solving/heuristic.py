@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.client.connect import leave_worker
-from dpbb.errors import OptionError
 from dpbb.heuristics import heuristics_of
 from dpbb.options import OPTIONS, PROCESSORS, Heuristics, SolveOptions, kinds
 from dpbb.problem import StartSearch, proving_bound
@@ -45,7 +44,6 @@ def heuristic(
     initial: Sequence[int] | None = None,
     client: Any = None,
     scheduler: str | None = None,
-    starts: int | None = None,
     progress: Progress | StyleName | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Result:
@@ -76,10 +74,8 @@ def heuristic(
         A permutation to start from.
     client, scheduler
         A ``distributed.Client``, or the address of a scheduler: searches with seeds
-        that count on from ``seed`` are spread over its workers. Default: as in
-        ``solve``, but for a cluster of its own.
-    starts
-        How many of them; default: as many as the workers run side by side.
+        that count on from ``seed`` are spread over its workers, as many as they run
+        side by side. Default: as in ``solve``, but for a cluster of its own.
     progress, should_stop
         As in ``solve``.
 
@@ -111,17 +107,12 @@ def heuristic(
     named = OPTIONS["heuristics"].kind.check(named, "method")
     kinds.one_of(*PROCESSORS).check(device, "device")
     iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
-    starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
     options = SolveOptions(
         threads=threads, seed=seed, initial=initial, scheduler=scheduler
     )
     ends = front, back
     call = checked(instance, client, options, {}, progress, should_stop, ends=ends)
     client, address = call.client, call.options.scheduler
-    if starts is not None and client is None and address is None:
-        raise OptionError(
-            f"starts: expected together with client or scheduler, got {starts} alone"
-        )
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
     searcher = heuristics_of(call.problem, own)
@@ -144,7 +135,7 @@ def heuristic(
         if client is not None:
             from dpbb.cluster.client.spread import spread
 
-            run = partial(spread, client, searcher, starts=starts)
+            run = partial(spread, client, searcher)
         search = StartSearch(
             named,
             time_limit_s=limit,

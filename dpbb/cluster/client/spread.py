@@ -17,9 +17,11 @@ def spread(
     client: Any,  # distributed.Client
     problem: HasHeuristics,
     search: StartSearch,
-    starts: int | None = None,
 ) -> Incumbent | None:
     """Search on all workers and return the best of what they find.
+
+    There are as many tasks as run side by side, with a GPU one for each worker, else by
+    the threads that Dask has.
 
     Parameters
     ----------
@@ -31,9 +33,6 @@ def spread(
         on every worker from the start of its task, with what has to be compiled.
         ``on_improvement`` and ``should_stop`` are called here, with what tasks return,
         ``on_note`` nowhere.
-    starts
-        How many tasks; default: as many as run side by side, with a GPU one for each
-        worker, else by the threads that Dask has.
 
     Returns
     -------
@@ -49,19 +48,17 @@ def spread(
     if not workers:
         raise OptionError("client: expected a cluster with workers, got one with none")
     search = replace(search, threads=search.threads or 1)
-    side_by_side = len(workers)
+    tasks = len(workers)
     if search.device != "gpu":
         threads = sum(worker["nthreads"] for worker in workers)
-        side_by_side = max(1, threads // (search.threads or 1))
-    starts = starts or side_by_side
+        tasks = max(1, threads // (search.threads or 1))
     last = float("inf")
     if search.time_limit_s is not None:
-        rounds = -(-starts // side_by_side)
-        last = time.monotonic() + rounds * search.time_limit_s + LATE_S
+        last = time.monotonic() + search.time_limit_s + LATE_S
     told = "end", "on_improvement", "should_stop", "tree_waits", "on_note"
     here = {name: getattr(StartSearch(), name) for name in told}
     calls = [
-        replace(search, seed=search.seed + number, **here) for number in range(starts)
+        replace(search, seed=search.seed + number, **here) for number in range(tasks)
     ]
     waiting = client.map(_search, calls, problem=problem, pure=False)
     best: Incumbent | None = None

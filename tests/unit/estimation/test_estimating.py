@@ -71,7 +71,6 @@ def test_of_many_jobs_no_upper_end_is_claimed():
         ({"upper_bound": "many"}, "upper_bound: expected a whole number"),
         ({"seconds": 0}, "seconds: expected a number > 0"),
         ({"samples": 0}, "samples: expected a whole number"),
-        ({"probes": 1}, "probes: expected a whole number from 2 to 64"),
         ({"seed": -1}, "seed: expected"),
         ({"gpus": 0}, "gpus: expected"),
         ({"roots": 3}, "roots: expected a WorkUnit, got 3"),

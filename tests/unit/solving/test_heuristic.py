@@ -57,7 +57,6 @@ def test_a_limit_and_a_stop_end_it():
         ({"method": "magic"}, "method: expected one of auto, none, neh"),
         ({"time_limit_s": -1}, "time_limit_s: expected"),
         ({"iterations": 0}, "iterations: expected a whole number"),
-        ({"starts": 2}, "starts: expected together with client or scheduler"),
         ({"device": "tpu", "method": "ig"}, "device: expected one of cpu, gpu"),
         ({"device": "tpu", "method": "neh"}, "device: expected one of cpu, gpu"),
         ({"should_stop": 3}, "should_stop: expected a function, got 3"),
