@@ -227,7 +227,7 @@ class Renamed(Protocol):
 class Encodable(Protocol):
     """Can be written as JSON: for checkpoints and certificates.
 
-    ``dpbb.problems.family_of(problem.name).decode(data)`` is the way back.
+    ``dpbb.problems.decoder_of(problem.name)(data)`` is the way back.
     """
 
     def encode(self) -> dict[str, Any]:

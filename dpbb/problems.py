@@ -1,13 +1,11 @@
 """Kinds of problems by name, and the models that engines compile of them.
 
-A *family* is what dpbb knows of a kind (``Problem.name``) besides its problems: how one
-is decoded from a checkpoint or a certificate. A *model* is the code of a problem's
-states and bounds in the form that an engine compiles. Families are named by path and
-loaded when they are asked for.
+Of a kind (``Problem.name``) dpbb knows how a problem is decoded from a checkpoint or a
+certificate: a function, named by its path and loaded when it is asked for. A *model* is
+the code of a problem's states and bounds in the form that an engine compiles.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -17,22 +15,12 @@ from dpbb.errors import InstanceError
 from dpbb.problem import Encodable, Problem, bound_of
 
 GROUP = "dpbb.problems"
-"""Entry points of installed packages: the name is a kind, the value its family, such as
-``"my_package.tours:FAMILY"``."""
+"""Entry points of installed packages: the name is a kind, the value what decodes it,
+such as ``"my_package.tours:decode"``."""
 
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """What dpbb knows of a kind of problem.
-
-    Parameters
-    ----------
-    decode
-        ``decode(data)``: the problem whose ``encode()`` gave ``data``, to which are
-        added its kind and its digest; any exception if it cannot be one.
-    """
-
-    decode: Callable[[Mapping[str, Any]], Problem[Any]]
+Decode = Callable[[Mapping[str, Any]], Problem[Any]]
+"""Makes the problem whose ``encode()`` gave the data, to which are added its kind and
+digest; raises anything if it cannot be one."""
 
 
 @runtime_checkable
@@ -47,24 +35,24 @@ class Modeled(Protocol):
         """Return the model of the problem, with its bound, for an engine, or None."""
 
 
-FAMILIES: dict[str, str | Family] = {
-    "flowshop-makespan": "dpbb.flowshop.family:FAMILY",
-    "flow-shop": "dpbb.flowshop.shop:FAMILY",
+DECODERS: dict[str, str | Decode] = {
+    "flowshop-makespan": "dpbb.flowshop.family:decode",
+    "flow-shop": "dpbb.flowshop.shop:decode",
 }
-"""Family of every kind, or its path."""
+"""What decodes every kind, or its path."""
 
 
-def register(kind: str, family: Family | str) -> None:
-    """Make a kind of problem known in this process; a later family takes its place."""
-    FAMILIES[kind] = family
+def register(kind: str, decode: Decode | str) -> None:
+    """Make a kind of problem known in this process; a later call takes its place."""
+    DECODERS[kind] = decode
 
 
-def family_of(kind: str) -> Family | None:
-    """Return the family of a kind, None if there is none.
+def decoder_of(kind: str) -> Decode | None:
+    """Return what decodes a kind, None if nothing does.
 
-    That is the one registered in this process, else that of an installed package.
+    That is what was registered in this process, else that of an installed package.
     """
-    found = FAMILIES.get(kind)
+    found = DECODERS.get(kind)
     if found is not None:
         return load(found) if isinstance(found, str) else found
     entry = _installed().get(kind)
@@ -72,7 +60,7 @@ def family_of(kind: str) -> Family | None:
         return None if entry is None else entry.load()
     except (ImportError, AttributeError) as error:
         raise InstanceError(
-            f"kind {kind!r}: expected a family where an installed package says, got "
+            f"kind {kind!r}: expected a function where an installed package says, got "
             f"{type(error).__name__}: {error}"
         ) from error
 
@@ -110,7 +98,7 @@ def unknown(kind: str) -> str:
     """Say that nobody knows a kind, and what makes it known."""
     return (
         f"expected a kind of problem that is known here, got {kind!a}: "
-        "dpbb.problems.register(kind, family) makes it known, or an installed "
+        "dpbb.problems.register(kind, decode) makes it known, or an installed "
         f"package with an entry point of this name in the group {GROUP!r}"
     )
 
@@ -121,21 +109,21 @@ def decoded(known: Mapping[str, Any]) -> Problem[Any]:
     Raises
     ------
     InstanceError
-        Nobody registered its kind; or its family makes another problem of it, or none.
+        Nobody registered its kind; or another problem is made of it, or none.
 
     Notes
     -----
     What a file says is data: no module is imported because a file names it.
     """
     kind, digest = known["kind"], known["digest"]
-    family = family_of(kind)
-    if family is None:
+    decode = decoder_of(kind)
+    if decode is None:
         raise InstanceError(unknown(kind))
     try:
-        problem = family.decode(known)
+        problem = decode(known)
     except Exception as error:
         raise InstanceError(
-            f"kind {kind!r}: expected what its family can decode, got "
+            f"kind {kind!r}: expected what can be decoded, got "
             f"{type(error).__name__}: {error}"
         ) from error
     if (problem.name, problem.digest) != (kind, digest):

@@ -17,7 +17,7 @@ import numpy as np
 
 import dpbb
 from dpbb.plotting.drawing import figure_of
-from dpbb.problems import Family, register
+from dpbb.problems import register
 from dpbb.result.schedule import Schedule
 
 
@@ -80,9 +80,8 @@ def decode(data) -> TotalCompletionTime:
 
 # An installed package says the same by an entry point; then dpbb resume knows it, too:
 # [project.entry-points."dpbb.problems"]
-# flowshop-total-completion-time = "my_package:FAMILY"
-FAMILY = Family(decode)
-register(TotalCompletionTime.name, FAMILY)
+# flowshop-total-completion-time = "my_package:decode"
+register(TotalCompletionTime.name, decode)
 
 
 def main() -> None:

@@ -19,7 +19,6 @@ from dpbb.flowshop.problem import FlowShopProblem, check_methods
 from dpbb.flowshop.table_form import AS_IT_IS, TableForm
 from dpbb.options import LB1
 from dpbb.problem import Problem
-from dpbb.problems import Family
 
 if TYPE_CHECKING:
     from dpbb.flowshop.shop import ObjectiveName
@@ -89,7 +88,3 @@ def read_problem(
     from dpbb.flowshop.shop import FlowShop  # not needed at every prompt
 
     return FlowShop(instance, objective=objective, **features)
-
-
-FAMILY = Family(decode)
-"""Problems named ``"flowshop-makespan"``."""

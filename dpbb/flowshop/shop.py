@@ -47,7 +47,6 @@ from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import longest_makespan, tails
 from dpbb.modeling import Model
 from dpbb.options.permutations import check_permutation
-from dpbb.problems import Family
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
 
@@ -781,7 +780,7 @@ class FlowShop(Model):
 
 
 def decode(data: Mapping[str, Any]) -> FlowShop:
-    """Return an encoded problem; InstanceError if it is none."""
+    """Return an encoded problem of kind ``"flow-shop"``; InstanceError: it is none."""
     instance = FlowShopInstance(data["name"], data["times"], dates=data["dates"])
     features = {
         name: data[name] for name in (*FEATURES, "anticipatory") if name in data
@@ -790,7 +789,3 @@ def decode(data: Mapping[str, Any]) -> FlowShop:
     ends = (tuple(data.get(side) or ()) for side in ("front", "back"))
     problem = problem.with_ends(*ends)
     return problem.with_bound(data.get("bound", Model.bound))
-
-
-FAMILY = Family(decode)
-"""Problems named ``"flow-shop"``."""

@@ -30,13 +30,12 @@ What Python calls::
     job_table(slots)               ndarray (height, slots, 2): the table of all jobs
 
 *Another bound* that is chosen sides by as well is a model of its own beside the first:
-a class in the family's folder of models and one row in ``Family.models``. It may hold
-the first model's tuple as its field ``first``, whose functions are called where it has
-none of its own. A *dearer* bound that only prunes
-(``dpbb.problem.Tightens``) is a model with one more field, ``tighten_lanes``, and two
-more functions, ``tightens`` and ``tighten``, called after the side is chosen. Of models
-without them no call is compiled. Its compiled code lies beside the class of the model:
-the cache looks there for changes.
+a class that the problem's ``engine_model`` chooses. It may hold the first model's tuple
+as its field ``first``, whose functions are called where it has none of its own. A
+*dearer* bound that only prunes (``dpbb.problem.Tightens``) is a model with one more
+field, ``tighten_lanes``, and two more functions, ``tightens`` and ``tighten``, called
+after the side is chosen. Of models without them no call is compiled. Its compiled code
+lies beside the class of the model: the cache looks there for changes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
-from dpbb.problems import decoded, encoded, family_of, name_of_bound, unknown
+from dpbb.problems import decoded, decoder_of, encoded, name_of_bound, unknown
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, check_form
 from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
@@ -232,7 +232,7 @@ def verify(
         if at_root and finer is not None:
             raise OptionError("finer: expected a certificate with a tree, got none")
         steps = [ROOT] if at_root else [INSTANCE, BOOKS]
-        if family_of(_known(content)["kind"]) is None:
+        if decoder_of(_known(content)["kind"]) is None:
             steps.reverse()  # its books can be checked all the same
         for step in steps:
             text = checker.checked(content, partial(_STEPS[step], notes=notes))
@@ -406,7 +406,7 @@ def _check_instance(content: dict[str, Any], notes: list[str]) -> str:
     is taken.
     """
     known, tree = _known(content), content["tree"]
-    if family_of(known["kind"]) is None:
+    if decoder_of(known["kind"]) is None:
         raise checker.Unchecked(unknown(known["kind"]))
     if known["kind"] != checker.KIND:
         notes.append("costs and bounds are the problem's own word")

@@ -34,7 +34,7 @@ from dpbb.problem import (
     with_bound,
     with_ends,
 )
-from dpbb.problems import decoded, encoded, family_of, holds_problem
+from dpbb.problems import decoded, decoder_of, encoded, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
 from dpbb.result import Result, Termination
@@ -268,11 +268,11 @@ def _check_encoding(problem: Problem[Any]) -> None:
     """
     try:
         known = json.loads(json.dumps(encoded(problem)))
-        if holds_problem(known) and family_of(problem.name) is not None:
+        if holds_problem(known) and decoder_of(problem.name) is not None:
             decoded(known)
     except (InstanceError, TypeError, ValueError) as error:
         raise OptionError(
-            f"encode() of kind {problem.name!r}: expected JSON values that its family "
+            f"encode() of kind {problem.name!r}: expected JSON values that its decoder "
             f"decodes, got: {error}"
         ) from error
 

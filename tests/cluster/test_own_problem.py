@@ -29,7 +29,7 @@ from tests.unit.coordination.world import World
 pytestmark = pytest.mark.cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "08_own_problem.py"
-REGISTERS = "register(TotalCompletionTime.name, FAMILY)\n"
+REGISTERS = "register(TotalCompletionTime.name, decode)\n"
 OBJECTIVE = "total completion time"
 BEST, NODES, OPTIMA = 1008, (1037, 3), 3
 """Of the problem of ten jobs."""
@@ -52,7 +52,7 @@ def problem(tmp_path, monkeypatch):
     (site / "own_shop.py").write_text(source.replace(REGISTERS, ""))
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-shop\n")
     (info / "entry_points.txt").write_text(
-        "[dpbb.problems]\nflowshop-total-completion-time = own_shop:FAMILY\n"
+        "[dpbb.problems]\nflowshop-total-completion-time = own_shop:decode\n"
     )
     monkeypatch.syspath_prepend(site)
     paths = (str(site), os.environ.get("PYTHONPATH"))
@@ -61,7 +61,7 @@ def problem(tmp_path, monkeypatch):
     own_shop = importlib.import_module("own_shop")
     # what another test has registered in this process
     monkeypatch.delitem(
-        problems.FAMILIES, own_shop.TotalCompletionTime.name, raising=False
+        problems.DECODERS, own_shop.TotalCompletionTime.name, raising=False
     )
 
     times = np.random.default_rng(8).integers(1, 30, (10, 3))

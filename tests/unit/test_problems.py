@@ -1,4 +1,4 @@
-"""Families of problems: registered, installed, and what they decode."""
+"""Kinds of problems: registered, installed, and decoded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from dpbb import problems
 from dpbb.errors import InstanceError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.problems import Family, decoded, encoded, family_of, holds_problem, register
+from dpbb.problems import decoded, decoder_of, encoded, holds_problem, register
 from tests.unit.coordination.test_checkpoint import tiny
 
 SHOP = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
@@ -19,7 +19,7 @@ SHOP = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
 
 @dataclass
 class Tour:
-    """As much of a problem as a family looks at."""
+    """As much of a problem as is looked at."""
 
     length: int
     name: str = "tour"
@@ -33,12 +33,13 @@ class Tour:
         return {"length": self.length, **dict(self.more)}
 
 
-FAMILY = Family(lambda data: Tour(data["length"]))
+def decode(data):
+    return Tour(data["length"])
 
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
-    monkeypatch.setattr(problems, "FAMILIES", dict(problems.FAMILIES))
+    monkeypatch.setattr(problems, "DECODERS", dict(problems.DECODERS))
     problems._installed.cache_clear()
     yield
     problems._installed.cache_clear()
@@ -65,34 +66,34 @@ def test_a_problem_without_encode_is_named_alone():
 
 def test_a_registered_kind_is_decoded():
     known = through_json(Tour(7))
-    with pytest.raises(InstanceError, match=r"got 'tour': .*register\(kind, family\)"):
+    with pytest.raises(InstanceError, match=r"got 'tour': .*register\(kind, decode\)"):
         decoded(known)
-    register("tour", FAMILY)
+    register("tour", decode)
     assert decoded(known) == Tour(7)
 
 
-def test_a_family_may_be_named_by_its_path():
-    register("tour", f"{__name__}:FAMILY")
-    assert family_of("tour") is FAMILY
+def test_a_decoder_may_be_named_by_its_path():
+    register("tour", f"{__name__}:decode")
+    assert decoder_of("tour") is decode
 
 
 def test_a_file_names_no_module_to_import():
     """Its kind is looked up, whatever it looks like."""
-    known = {**through_json(Tour(7)), "kind": f"{__name__}:FAMILY"}
+    known = {**through_json(Tour(7)), "kind": f"{__name__}:decode"}
     with pytest.raises(InstanceError, match="known here, got"):
         decoded(known)
 
 
 @pytest.mark.parametrize(
-    ("decode", "message"),
+    ("makes", "message"),
     [
-        (lambda data: data["width"], "can decode, got KeyError: 'width'"),
+        (lambda data: data["width"], "can be decoded, got KeyError: 'width'"),
         (lambda data: Tour(data["length"] + 1), "it is another one"),
         (lambda data: Tour(data["length"], "tours"), "it is another one"),
     ],
 )
-def test_a_family_that_makes_another_problem_is_refused(decode, message):
-    register("tour", Family(decode))
+def test_a_decoder_that_makes_another_problem_is_refused(makes, message):
+    register("tour", makes)
     with pytest.raises(InstanceError, match=message):
         decoded(encoded(Tour(7)))
 
@@ -109,18 +110,17 @@ def test_an_installed_package_may_bring_a_kind(tmp_path, monkeypatch):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tours\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[dpbb.problems]\ntour = tours_of_a_package:FAMILY\n"
+        "[dpbb.problems]\ntour = tours_of_a_package:decode\n"
         "none = tours_of_a_package:NONE\n"
     )
     (tmp_path / "tours_of_a_package.py").write_text(
-        "from tests.unit.test_problems import FAMILY\n"
+        "from tests.unit.test_problems import decode\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert metadata.version("tours") == "1.0"
-    assert family_of("tour") is FAMILY
-    with pytest.raises(InstanceError, match=r"'none': expected a family .* 'NONE'"):
-        family_of("none")
+    assert decoder_of("tour") is decode
+    with pytest.raises(InstanceError, match=r"'none': expected a function .* 'NONE'"):
+        decoder_of("none")
     assert decoded(through_json(Tour(7))) == Tour(7)
-    mine = Family(lambda _: Tour(8))
-    register("tour", mine)
-    assert family_of("tour") is mine
+    register("tour", Tour)
+    assert decoder_of("tour") is Tour

@@ -16,7 +16,7 @@ from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import TreeOptions
-from dpbb.problems import FAMILIES, Family
+from dpbb.problems import DECODERS
 from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import RULES, TinyFlowShop, best_orders
 
@@ -71,7 +71,10 @@ def test_a_process_of_its_own_takes_a_kind_that_it_knows(monkeypatch):
         background.answer(request)
     with pytest.raises(dpbb.DpbbError, match=r"ended with 1: .*known here, got 'own'"):
         background.estimate_apart(request, lambda: True)
-    family = Family(lambda data: Own(tuple(map(tuple, data["rows"]))))
-    monkeypatch.setitem(FAMILIES, "own", family)
+
+    def decode(data):
+        return Own(tuple(map(tuple, data["rows"])))
+
+    monkeypatch.setitem(DECODERS, "own", decode)
     found = background.answer(request)
     assert found.nodes > 0

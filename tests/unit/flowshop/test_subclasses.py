@@ -27,7 +27,7 @@ from dpbb.problem import (
     kinds_of,
     proving_bound,
 )
-from dpbb.problems import Family, model_of
+from dpbb.problems import model_of
 from dpbb.proof.checker import FALSE
 from dpbb.proof.verify import verify
 from tests import oracle
@@ -180,7 +180,7 @@ def test_it_travels_with_all_that_it_is_made_of():
     assert again.best() == shop.best()
 
 
-def test_a_certificate_needs_a_family_of_its_own(tmp_path, monkeypatch):
+def test_a_certificate_needs_a_decoder_of_its_own(tmp_path, monkeypatch):
     path = str(tmp_path / "proof.json")
     with pytest.raises(OptionError, match="encode"):
         dpbb.solve(waiting(2), certificate=path, **HERE)
@@ -192,7 +192,7 @@ def test_a_certificate_needs_a_family_of_its_own(tmp_path, monkeypatch):
     def decode(data):
         return Encoded(FlowShopInstance("shop", data["times"]), pair=(*data["pair"],))
 
-    monkeypatch.setitem(problems.FAMILIES, "Encoded", Family(decode))
+    monkeypatch.setitem(problems.DECODERS, "Encoded", decode)
     shop = waiting(2, kind=Encoded)
     assert holds(shop, dpbb.solve(shop, certificate=path, **HERE))
     assert verify(path, instance=shop).verdict != FALSE

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.problems import FAMILIES, Family
+from dpbb.problems import DECODERS
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
@@ -65,8 +65,11 @@ def own(tmp_path_factory):
 @pytest.fixture
 def known_here(monkeypatch):
     """Make the own problem's kind known."""
-    family = Family(lambda data: OwnShop(tuple(map(tuple, data["rows"]))))
-    monkeypatch.setitem(FAMILIES, "own-shop", family)
+
+    def decode(data):
+        return OwnShop(tuple(map(tuple, data["rows"])))
+
+    monkeypatch.setitem(DECODERS, "own-shop", decode)
 
 
 def tree_of(content, fast=False):
