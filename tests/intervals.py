@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.tree import WorkUnit, n_leaves
+from dpbb.tree import Counters, WorkUnit, n_leaves
 from dpbb.tree.work_unit import narrow
 
 if TYPE_CHECKING:
@@ -71,6 +71,12 @@ def unchecked(n_jobs: int, paths: Sequence[Sequence[int]]) -> WorkUnit:
     kind = narrow(n_jobs)
     arrays = {key: np.array(value, kind) for key, value in columns.items()}
     return WorkUnit.from_arrays_unchecked(n_jobs, arrays)
+
+
+def less_exported(counters: Counters, *units: WorkUnit) -> Counters:
+    """Without the ancestors that exported roots take along (law 4)."""
+    taken = sum(unit.owned_ancestors for unit in units)
+    return replace(counters, decomposed=counters.decomposed - taken)
 
 
 def unit_between(n_jobs: int, begin: int, end: int) -> WorkUnit:

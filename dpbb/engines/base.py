@@ -286,8 +286,8 @@ class Exploration:
     Parameters
     ----------
     counters
-        Sum over the slices. When not exhausted, ``counters.less_exported(
-        session.remaining())`` are the counts of what is finished.
+        Sum over the slices. When not exhausted, those of what is finished are less:
+        ``decomposed`` by ``session.remaining().owned_ancestors`` (law 4).
     best
         The best permutation below the ub that was found, None if there is none.
     optima

@@ -29,7 +29,6 @@ from dpbb.problem import (
     with_ends,
 )
 from dpbb.tree.branching import tree_of
-from dpbb.tree.work_unit import WorkUnit
 
 SECONDS = 5.0
 """Default time of an estimate."""
@@ -45,7 +44,6 @@ def estimate(
     front: Iterable[Any] = (),
     back: Iterable[Any] = (),
     upper_bound: int | None = None,
-    roots: WorkUnit | None = None,
     seconds: float = SECONDS,
     samples: int | None = None,
     seed: int = 0,
@@ -63,8 +61,6 @@ def estimate(
     upper_bound
         Nodes with LB >= upper_bound are pruned. Default: the best-known cost of the
         instance, else that of a schedule which the start heuristics find, in seconds.
-    roots
-        Estimate what is below these roots alone, such as what a run has left.
     seconds
         Time for the sampling. A few more go into the first call on a machine, which
         compiles, half a second into the rate of this machine, and, of many jobs
@@ -107,18 +103,11 @@ def estimate(
     gpus = kinds.whole(1).check(gpus, "gpus")
     kinds.flag().check(measure, "measure")
     kinds.FUNCTION.check(should_stop, "should_stop")
-    kinds.optional(kinds.is_a(WorkUnit, "a WorkUnit")).check(roots, "roots")
     problem = with_bound(with_ends(read_problem(instance), front, back), chosen.bound)
     ub, source = _upper_bound(problem, upper_bound, chosen, should_stop)
-    if roots is not None and roots.n_jobs != problem.n_jobs:
-        raise OptionError(
-            f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
-            f"{roots.n_jobs}"
-        )
     prune_at = ub + chosen.all_optima
 
     from dpbb.estimation.confidence import doubts, interval
-    from dpbb.estimation.roots import RootSample
     from dpbb.estimation.rules import chosen_rule
     from dpbb.estimation.sampling import Sampler
     from dpbb.kernels.cores import physical_cores
@@ -126,8 +115,7 @@ def estimate(
     threads = chosen.threads or physical_cores()
     rule, _ = chosen_rule(problem, chosen, prune_at, should_stop)
     tree = tree_of(problem, chosen.replace(branching=rule), ub)
-    sample = None if roots is None else RootSample.of(roots)
-    rounds = Sampler(problem, tree, prune_at, sample).rounds(
+    rounds = Sampler(problem, tree, prune_at).rounds(
         seconds=seconds,
         samples=samples,
         probes=PROBES,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InvariantError
 from dpbb.tree.factoradic import n_leaves
-
-if TYPE_CHECKING:
-    from dpbb.tree.work_unit import WorkUnit
 
 
 def closed_leaves(closed: NDArray[np.int64]) -> int:
@@ -114,8 +110,3 @@ class Counters:
 
     def __add__(self, other: Counters) -> Counters:
         return self.plus(other.decomposed, other.leaves, other.closed)
-
-    def less_exported(self, *units: WorkUnit) -> Counters:
-        """Without the ancestors that exported roots take along (law 4)."""
-        taken = sum(unit.owned_ancestors for unit in units)
-        return replace(self, decomposed=self.decomposed - taken)

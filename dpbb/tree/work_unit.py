@@ -287,10 +287,6 @@ class WorkUnit:
         _compiled().find_homes(self.paths, other.paths, homes)
         return homes
 
-    def covers(self, other: WorkUnit) -> bool:
-        """Whether every root of ``other`` lies inside a root of this unit."""
-        return bool(np.all(other.covered_by(self)))
-
     # -- set operations ---------------------------------------------------------
 
     def take(self, index: NDArray[np.intp] | NDArray[np.bool_] | slice) -> WorkUnit:
@@ -376,13 +372,9 @@ class WorkUnit:
 
     # -- wire -------------------------------------------------------------------
 
-    def to_arrays(self) -> dict[str, Narrow]:
-        """Compact form for messages and checkpoints."""
-        return self.paths._asdict()
-
     @classmethod
     def from_arrays(cls, n_jobs: int, arrays: Mapping[str, NDArray[Any]]) -> WorkUnit:
-        """Inverse of ``to_arrays``; raises ValueError if damaged."""
+        """Return the unit of these paths; raises ValueError if damaged."""
         unit = cls.from_arrays_unchecked(n_jobs, arrays)
         unit.check()
         return unit

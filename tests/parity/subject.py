@@ -17,6 +17,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Tuning
 from dpbb.tree import Counters, WorkUnit, n_leaves
+from tests.intervals import less_exported
 from tests.oracle import TinyFlowShop, problems, with_cascade, with_given_ends
 
 
@@ -206,7 +207,7 @@ def churn(subject, problem, tree, ub, rng, *, slice_s, all_optima=False):
                 if rng.random() < 0.3:
                     given = session.donate(rng.choice((0, 1, 2, 4096)))
                     given.check()
-                    assert lease.covers(given)
+                    assert given.covered_by(lease).all()
                     lease = lease.subtract(given)
                     exported.append(given)
                     waiting += [given] if len(given) else []
@@ -216,7 +217,7 @@ def churn(subject, problem, tree, ub, rng, *, slice_s, all_optima=False):
                 counters = counters.plus(part.decomposed, part.leaves, part.closed)
                 rest = session.remaining()
                 rest.check()
-                assert lease.covers(rest)
+                assert rest.covered_by(lease).all()
                 assert len(rest) == part.open_roots
                 assert part.exhausted == (len(rest) == 0)
                 assert counters.closed_leaves == lease.leaves - rest.leaves
@@ -230,7 +231,7 @@ def churn(subject, problem, tree, ub, rng, *, slice_s, all_optima=False):
                     more = take_waiting()
                     session.load(more)
                     lease = WorkUnit.concatenate([lease, more])
-        total = total + counters.less_exported(*exported)
+        total = total + less_exported(counters, *exported)
     assert total.closed_leaves == n_leaves(n_jobs)
     return total, best, n_sessions
 

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.engines.base import Device, Engine, Session
+from dpbb.engines.base import Device, Session
 from dpbb.engines.nvml import EnergyMeter
-from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
-from dpbb.errors import EngineUnavailable
+from dpbb.engines.registry import ENGINES_OF_KIND, choose_engine
 
 
 @dataclass(slots=True)
@@ -85,7 +84,10 @@ class SeatSessions:
             session.close()
 
     def _open(self, spec: RunSpec, ub: int) -> Session:
-        return self._engine(spec).open(
+        engine, _ = choose_engine(
+            spec.engine, spec.problem, spec.tree, ENGINES_OF_KIND[self.device.kind]
+        )
+        return engine.open(
             spec.problem,
             spec.tree,
             self.device,
@@ -93,14 +95,3 @@ class SeatSessions:
             all_optima=spec.options.all_optima,
             tuning=spec.tuning,
         )
-
-    def _engine(self, spec: RunSpec) -> Engine:
-        if spec.engine != AUTO:
-            return choose_engine(spec.engine, spec.problem, spec.tree)[0]
-        reasons = []
-        for name in ENGINES_OF_KIND[self.device.kind]:
-            try:
-                return choose_engine(name, spec.problem, spec.tree)[0]
-            except EngineUnavailable as error:
-                reasons.append(str(error))
-        raise EngineUnavailable("; ".join(reasons))

@@ -36,7 +36,7 @@ from dpbb.options import TreeOptions
 from dpbb.proof import checker
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
-from tests.intervals import intervals_of
+from tests.intervals import intervals_of, less_exported
 from tests.oracle import TinyFlowShop, best_orders
 from tests.specs import run_spec
 
@@ -177,7 +177,7 @@ class Task:
             counters = self.counters
             self.open(kept)
             # loading counts them, but they were counted when first loaded
-            self.counters = counters.less_exported(kept)
+            self.counters = less_exported(counters, kept)
         return given
 
     def answered(self, order):

@@ -7,7 +7,6 @@ import pytest
 import dpbb
 from dpbb.errors import OptionError
 from dpbb.estimation.result import ONLY_LEAST, count
-from dpbb.tree.work_unit import WorkUnit
 
 
 def small(instance="ta005", **changes):
@@ -45,15 +44,6 @@ def test_minbranch_compares_with_the_upper_bound():
     assert other.exact
 
 
-def test_the_remainder_of_a_run_can_be_estimated():
-    whole = small(samples=10**6)
-    parts = [
-        small(samples=10**6, roots=WorkUnit.from_paths(20, paths)).nodes
-        for paths in ([(v,) for v in range(7)], [(v,) for v in range(7, 20)])
-    ]
-    assert sum(parts) == whole.nodes - 1  # the tree's root
-
-
 def test_of_many_jobs_no_upper_end_is_claimed():
     found = small(instance="ta081", upper_bound=6090, samples=16)
     assert found.reasons[-1] == ONLY_LEAST
@@ -73,12 +63,10 @@ def test_of_many_jobs_no_upper_end_is_claimed():
         ({"samples": 0}, "samples: expected a whole number"),
         ({"seed": -1}, "seed: expected"),
         ({"gpus": 0}, "gpus: expected"),
-        ({"roots": 3}, "roots: expected a WorkUnit, got 3"),
         ({"should_stop": 3}, "should_stop: expected a function, got 3"),
         ({"measure": "x"}, "measure: expected true or false, got 'x'"),
         ({"branching": "best"}, "branching: expected one of"),
         ({"time_limit_s": 3}, "time_limit_s: expected one of bound"),
-        ({"roots": WorkUnit.whole(3)}, "roots: expected roots of a tree of 20 jobs"),
         ({"tuning": {"root_order": (1, 0)}}, "root_order must be"),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 
 from dpbb.tree import Counters, WorkUnit
 from dpbb.tree.counters import closed_leaves
+from tests.intervals import less_exported
 
 
 def test_closed_leaves_beyond_64_bits_are_exact():
@@ -18,5 +19,5 @@ def test_less_exported_takes_off_the_ancestors_that_roots_own():
     remaining = WorkUnit.from_paths(5, [(0, 0, 0), (1, 0)])
     donated = WorkUnit.from_paths(5, [(2,), (3, 0, 0)])
     counters = Counters.zero(5).plus(10, 1, np.zeros(6, np.int64))
-    assert counters.less_exported(remaining, donated).decomposed == 10 - 3 - 1 - 0 - 2
-    assert counters.less_exported().decomposed == 10
+    assert less_exported(counters, remaining, donated).decomposed == 10 - 3 - 1 - 0 - 2
+    assert less_exported(counters).decomposed == 10

@@ -16,7 +16,7 @@ def u16(*values):
 
 
 def whole_message():
-    return WorkUnit.from_paths(9, PATHS).to_arrays()
+    return WorkUnit.from_paths(9, PATHS).paths._asdict()
 
 
 def test_shared_prefixes_are_left_out():
@@ -33,20 +33,20 @@ def test_shared_prefixes_are_left_out():
 
 def test_an_interval_of_long_paths_travels_without_most_of_its_digits():
     unit = unit_between(60, 1, n_leaves(60) - 1)
-    arrays = unit.to_arrays()
+    arrays = unit.paths._asdict()
     assert len(arrays["tails"]) < int(unit.depths.sum()) / 10
 
 
 def test_numbers_of_more_than_256_jobs_have_two_bytes():
     unit = WorkUnit.from_paths(300, [(0, 298, 3), (1, 0, 0), (299,)])
-    arrays = unit.to_arrays()
+    arrays = unit.paths._asdict()
     assert {array.dtype for array in arrays.values()} == {np.dtype(np.uint16)}
     assert WorkUnit.from_arrays(300, arrays) == unit
 
 
 @pytest.mark.parametrize("unit", [WorkUnit.empty(5), WorkUnit.whole(5)])
 def test_units_without_digits_make_the_round_trip(unit):
-    arrays = unit.to_arrays()
+    arrays = unit.paths._asdict()
     assert len(arrays["tails"]) == 0
     assert WorkUnit.from_arrays(5, arrays) == unit
 
@@ -83,14 +83,14 @@ def test_a_missing_array_is_refused():
 def test_roots_of_a_larger_tree_are_refused():
     unit = WorkUnit.from_paths(9, [(8,)])
     with pytest.raises(ValueError, match="expected digits of 8 jobs"):
-        WorkUnit.from_arrays(8, unit.to_arrays())
+        WorkUnit.from_arrays(8, unit.paths._asdict())
 
 
 def test_what_is_not_checked_yet_is_no_crash():
     """Reports are put together before they are checked: nothing is read beyond them."""
     random_ = random.Random(0)
     other = unit_between(9, 1000, 200_000)
-    whole = unit_between(9, 1, n_leaves(9) - 1).to_arrays()
+    whole = unit_between(9, 1, n_leaves(9) - 1).paths._asdict()
     for _ in range(300):
         arrays = {key: array.copy() for key, array in whole.items()}
         array = arrays[random_.choice(list(arrays))]

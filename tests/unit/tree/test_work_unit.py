@@ -44,4 +44,4 @@ def test_the_deepest_roots_of_the_largest_tree():
         Interval(n_leaves(n_jobs) - 1, n_leaves(n_jobs)),
     ]
     assert unit.owned_ancestors == n_jobs - 1
-    assert WorkUnit.from_arrays(n_jobs, unit.to_arrays()) == unit
+    assert WorkUnit.from_arrays(n_jobs, unit.paths._asdict()) == unit

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpbb.cluster.worker import sessions as module
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.engines.base import Device
+from dpbb.engines.reference import ReferenceSession
 from dpbb.errors import EngineUnavailable
 from tests.unit.cluster.support import tiny_spec
 
@@ -78,14 +78,11 @@ def test_run_forgotten_in_use_is_closed_by_its_task(log):
 def test_auto_is_what_the_device_can_run():
     """A problem that the CPU engine does not take goes to the reference engine."""
     seat, spec = SeatSessions(Device("cpu", "x")), tiny_spec()
-    assert seat._engine(spec).name == "reference"
+    with seat.session(spec, 10) as slot:
+        assert isinstance(slot.session, ReferenceSession)
 
 
-def test_engine_that_cannot_run_is_named(monkeypatch):
-    """With the reasons of all that were tried."""
+def test_engine_that_cannot_run_is_named():
     seat, spec = SeatSessions(Device("cpu", "x")), tiny_spec(engine="cpu")
     with pytest.raises(EngineUnavailable, match="no model of tiny"):
-        seat._engine(spec)
-    monkeypatch.setitem(module.ENGINES_OF_KIND, "cpu", ("cpu",))
-    with pytest.raises(EngineUnavailable, match="no model of tiny"):
-        seat._engine(tiny_spec())
+        use(seat, spec, reusable=False)
