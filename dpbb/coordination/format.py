@@ -53,7 +53,7 @@ from dpbb.tree.work_unit import KEYS, WorkUnit, narrow
 
 MAGIC = b"dpbb-checkpoint"
 
-SCHEMA = 6
+SCHEMA = 7
 """Raised whenever the format changes; a reader refuses any other."""
 
 MOST_JOURNAL_BYTES = 1 << 28

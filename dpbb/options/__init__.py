@@ -12,7 +12,6 @@ from dpbb.options.table import Balance as Balance
 from dpbb.options.table import BranchingRule as BranchingRule
 from dpbb.options.table import DeviceName as DeviceName
 from dpbb.options.table import EngineName as EngineName
-from dpbb.options.table import Estimates as Estimates
 from dpbb.options.table import Heuristics as Heuristics
 from dpbb.options.table import Processor as Processor
 from dpbb.options.table import ProgressStyle as ProgressStyle

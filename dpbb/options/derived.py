@@ -8,7 +8,6 @@ from dpbb.options.table import (
     Balance,
     BranchingRule,
     EngineName,
-    Estimates,
     ProgressStyle,
     Selection,
     Strategy,
@@ -85,8 +84,6 @@ class TuningKeywords(TypedDict, total=False):
     pool_size: int | None
     selection: Selection | Literal["hybrid", "best", "depth"] | None
     heuristic_threads: int | None
-    heuristic_start_s: float | None
-    estimates: Estimates | Literal["auto", "off"]
     checkpoint_keep: int
     branching_ub: int | None
     root_order: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None

@@ -115,13 +115,6 @@ class ProgressStyle(StrEnum):
     NONE = "none"
 
 
-class Estimates(StrEnum):
-    """Whether it is estimated what a run has left."""
-
-    AUTO = "auto"
-    OFF = "off"
-
-
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
     """All that the tree depends on besides the problem (law 1).
@@ -235,17 +228,6 @@ class Tuning:
         "none, as with --cutoff and without heuristics",
         otherwise="on a GPU's host the idle cores; of CPU workers none, or all but one "
         "of the threads where the tree does not end in time",
-    )
-    heuristic_start_s: float | None = _tuning(
-        kinds.seconds(above=0),
-        "seconds that each of these threads takes for a schedule to start from",
-        otherwise="a quarter of the time so far, from 5 s to 5 minutes",
-    )
-    estimates: Estimates = _tuning(
-        kinds.choice(Estimates),
-        "auto: estimate what is left of runs of more than 10 to 40 s, on the "
-        "scheduler's machine",
-        default=Estimates.AUTO,
     )
     checkpoint_keep: int = _tuning(
         kinds.whole(1), "how many checkpoints are kept", default=3

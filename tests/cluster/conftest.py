@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from tests.cluster.support import LARGE, local_cluster, spec_of
@@ -21,6 +22,12 @@ def compiled():
         spec.problem, spec.tree, Device("cpu", "here"), ub=ub, all_optima=False
     )
     session.close()
+
+
+@pytest.fixture(autouse=True)
+def no_forecasts(monkeypatch):
+    """Each takes two seconds of a core."""
+    monkeypatch.setattr(Forecaster, "tick", lambda _: None)
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,6 @@ def spec_of(instance, ub, *, rule=BranchingRule.MINMIN, **options):
     options.setdefault("engine", "cpu")
     options.setdefault("report_interval_s", 0.2)
     options.setdefault("heuristic_threads", 0)  # counts at a fixed UB
-    options.setdefault("estimates", "off")  # two seconds of a core
     return run_spec(
         run_id=uuid4().hex[:12], problem=FlowShopProblem(taillard_instance(instance)),
         tree=TreeOptions(rule, branching_ub=ub), instance=instance, upper_bound=ub,

@@ -12,6 +12,11 @@ from tests.cluster.support import HUGE, local_cluster, spec_of, submit, wait_unt
 pytestmark = pytest.mark.cluster
 
 
+@pytest.fixture(autouse=True)
+def no_forecasts():
+    """There are some, here."""
+
+
 def children():
     """Processes that estimate."""
     found = []
@@ -25,7 +30,7 @@ def children():
 def test_a_run_is_estimated_while_it_goes_on():
     estimate("ta001", upper_bound=1278, measure=False)  # compiles
     with local_cluster() as (cluster, client):
-        with submit(client, spec_of(*HUGE, estimates="auto")) as run:
+        with submit(client, spec_of(*HUGE)) as run:
             (opened,) = cluster.scheduler.extensions["dpbb"].hub.runs.values()
             opened.outlook.due_s = 0.0
             wait_until(lambda: opened.outlook.count == 1)

@@ -23,7 +23,6 @@ from dpbb.coordination.snapshot import Left, RunState, Snapshot
 from dpbb.estimation.background import Remainder, encode, estimate_apart
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
-from dpbb.options import Estimates
 from dpbb.problem import Encodable, Problem
 from dpbb.progress.words import format_count
 
@@ -210,9 +209,7 @@ class Forecaster:
         """Begin the estimates that are due."""
         for run in self._runs.values():
             outlook, spec = run.outlook, run.coordinator.spec
-            if outlook.busy or spec.tuning.estimates is Estimates.OFF:
-                continue
-            if not run.coordinator.nodes:  # what compiles has no rate yet
+            if outlook.busy or not run.coordinator.nodes:  # there is no rate yet
                 continue
             now = run.coordinator.seconds(self._clock()), run.coordinator.nodes
             if not outlook.is_due(*now, run.coordinator.ub):

@@ -189,7 +189,7 @@ class RunHeuristics:
         )
         search = StartSearch(
             method,
-            time_limit_s=spec.tuning.heuristic_start_s or share,
+            time_limit_s=share,
             lower_bound=bound,
             threads=threads,
             seed=seed,

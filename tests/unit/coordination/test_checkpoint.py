@@ -186,7 +186,7 @@ def change(*keys, to):
 
 DAMAGES = {
     "empty": lambda content: b"",
-    "future schema": lambda content: content.replace(b" 6 ", b" 7 ", 1),
+    "future schema": lambda content: content.replace(b" 7 ", b" 8 ", 1),
     "length": lambda content: content.replace(b"\n", b"x\n", 1),
     **{f"cut at {x}": lambda c, x=x: c[: int(len(c) * x)] for x in (0.01, 0.3, 0.9)},
     **{f"bit at {x}": lambda c, x=x: flipped(c, x) for x in (0, 0.1, 0.5, 0.98, 1)},

@@ -144,7 +144,7 @@ def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
                     instance, client=client, engine=EngineName(case.kind),
                     cutoff=cutoff, heuristics="none", checkpoint=str(folder),
                     checkpoint_interval_s=case.interval_s,
-                    tuning={"checkpoint_keep": KEPT, "estimates": "off"},
+                    tuning={"checkpoint_keep": KEPT},
                 )  # fmt: skip
                 there = _until_all_explore(submitted, case)
                 end = there + (periods + share) * case.interval_s
