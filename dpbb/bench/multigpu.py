@@ -2,17 +2,22 @@
 
 For every number of GPUs a cluster of its own with a worker process for each; kernels
 are compiled in a first short solve that does not count. The exit code is 1 when
-a count is wrong, or not the same on every number of GPUs.
+a count is wrong, or not the same on every number of GPUs. With ``--engine cpu`` the
+workers have a thread each, and take turns with one process of as many threads and
+without Dask: ``over_raw`` is how much longer they take.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Iterator
+from statistics import median
 from typing import TYPE_CHECKING
 
-from dpbb.bench.common import Measurement, add_common, check_counts, report
+from dpbb.bench.common import Measurement, add_common, check_counts, explored, report
+from dpbb.engines.registry import get_engine
 from dpbb.errors import DpbbError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.formats import read_instance
@@ -46,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = "numbers of GPUs, in turn"
     add("--gpus", nargs="+", type=int, default=[1, 2], help=text)
-    text = "cpu: that many worker processes with a thread each, to try the suite"
+    text = "cpu: that many workers with a thread each, also beside one raw process"
     add("--engine", choices=("gpu", "cpu"), default="gpu", help=text)
     add("--limit-s", type=float, default=None, help="end a run then, unproved")
     text = "seconds between full reports of a seat, as of `dpbb solve`"
@@ -119,8 +124,6 @@ async def _open_sessions(
     """Open and close a session on every seat of a worker; returns how many."""
     import asyncio
 
-    from dpbb.engines.registry import get_engine
-
     kind = "cuda" if engine == "gpu" else "cpu"
     seats = dask_worker.extensions["dpbb"].seats.values()
     devices = [one.device for one in seats if one.device.kind == kind]
@@ -157,8 +160,13 @@ def _measure(
 ) -> Measurement:
     """Explore a tree several times; seconds are those of the calls of ``solve``."""
     _, ub, expected = TREES[tree]
-    results, seconds = [], []
+    results, seconds, raw = [], [], []
     for _ in range(args.repeat):
+        if args.engine == "cpu":
+            cpu, shop = get_engine("cpu"), FlowShopProblem(instance)
+            most_s = args.limit_s or math.inf
+            found = explored(cpu, cpu.devices(gpus)[0], shop, ub, most_s)
+            raw.append(found.seconds)
         began = time.perf_counter()
         results.append(_solve(instance, ub, client, args))
         seconds.append(time.perf_counter() - began)
@@ -166,6 +174,7 @@ def _measure(
     whole = all(one.termination == "exhausted" for one in results)
     right = expected is not None and {one.nodes for one in results} == {expected}
     seat_s = max(1e-9, len(last.seats) * last.tree_seconds)
+    over = {"over_raw": median(seconds) / median(raw) - 1} if raw else {}
     return Measurement(
         tree=tree,
         instance=instance.name,
@@ -183,5 +192,6 @@ def _measure(
             "units": last.units,
             "donations": last.donations,
             "energy_j": last.energy_j,
+            **over,
         },
     )

@@ -36,3 +36,12 @@ def test_every_number_of_gpus_explores_the_same_tree(tmp_path, capsys):
 def test_a_wrong_count_is_told(monkeypatch):
     monkeypatch.setitem(multigpu.TREES, "ta028", ("ta028", 2195, 1))
     assert main(["bench", "multigpu", "--trees", "ta028", "--gpus", "1"]) == 1
+
+
+def test_workers_of_cores_are_compared_with_one_process(tmp_path):
+    file = tmp_path / "rows.json"
+    arguments = ["--engine", "cpu", "--trees", "ta028", "--gpus", "1"]
+    assert main(["bench", "multigpu", *arguments, "--json", str(file)]) == 0
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["exact"]
+    assert row["over_raw"] > -1
