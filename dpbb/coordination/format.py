@@ -31,18 +31,11 @@ from msgspec import Meta
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.journal import Journal
-from dpbb.coordination.messages import Request, RunId, RunSpec, SeatId, UnitId
+from dpbb.coordination.messages import Request, RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import MAX_OPTIMA_BYTES
 from dpbb.coordination.outcome import Standing
 from dpbb.errors import CheckpointError, DpbbError, InstanceError
-from dpbb.options import (
-    OPTIONS,
-    EngineName,
-    RunOptions,
-    TreeOptions,
-    Tuning,
-    without_places,
-)
+from dpbb.options import OPTIONS, EngineName, TreeOptions, Tuning, without_places
 from dpbb.problem import Problem, Renamed, instance_name_of, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result.result import Cost, Count
@@ -112,24 +105,17 @@ class Header(Standing):
 
     Parameters
     ----------
-    options
-        Those that the call was given, and the run has, without paths and addresses.
-    request
-        That of the run, without its options.
+    run_id
+        Of the run.
+    spec
+        The run, with the encoding of its problem, without paths and addresses.
+    names
+        Of the problem's jobs and machines.
     """
 
     run_id: Annotated[str, Meta(min_length=1)]
-    instance: str
-    problem: dict[str, Any]
+    spec: dict[str, Any]
     names: Names
-    tree: TreeOptions
-    engine: EngineName
-    options: dict[str, Any]
-    request: Request | None
-    lease_timeout_s: float
-    certificate: bool
-    proved_bound: Cost | None
-    root_bound: Cost | None
     cutoff: Cost
     first_optimum: Count
     closed: tuple[Count, ...]
@@ -174,26 +160,20 @@ def _encode_header(
 ) -> bytes:
     """Return line and header; ``add`` puts further sections somewhere."""
     spec, request = saved.spec, saved.spec.request
-    options = {**asdict(spec.options), "tuning": spec.tuning.to_mapping()}
     if request is not None:
-        options = {**request.options, **options}
-        request = replace(request, options={})
+        request = replace(request, options=without_places(request.options))
     journal = None
     if saved.journal is not None:
         journal = add(_compress(msgspec.json.encode(saved.journal.to_json())))
     header = Header(
         run_id=spec.run_id,
-        instance=spec.instance,
-        problem=encoded(spec.problem),
+        spec={
+            **{one.name: getattr(spec, one.name) for one in fields(spec)},
+            "problem": encoded(spec.problem),
+            "options": without_places(asdict(spec.options)),
+            "request": request,
+        },
         names=names_of(spec.problem),
-        tree=spec.tree,
-        engine=EngineName(spec.engine),
-        options=without_places(options),
-        request=request,
-        lease_timeout_s=spec.lease_timeout_s,
-        certificate=spec.certificate,
-        proved_bound=spec.proved_bound,
-        root_bound=spec.root_bound,
         cutoff=saved.cutoff,
         first_optimum=saved.first_optimum,
         closed=tuple(saved.closed.tolist()),
@@ -319,8 +299,9 @@ def decode_header(content: bytes, name: str) -> Header:
 def _decoded(
     header: Header, sections: memoryview, problem: Problem[Any] | None
 ) -> Checkpoint:
-    found = with_bound(_problem_of(header, problem), header.tree.bound)
-    reason = refusal(found, header.tree)
+    tree = msgspec.convert(header.spec["tree"], TreeOptions)
+    found = with_bound(_problem_of(header, problem), tree.bound)
+    reason = refusal(found, tree)
     if reason is not None:
         raise CheckpointError(reason)
     n_jobs = found.n_jobs
@@ -370,31 +351,26 @@ def _decoded(
 
 
 def _spec_of(header: Header, problem: Problem[Any]) -> RunSpec:
-    """Return the run."""
-    options, request = without_places(header.options), header.request
-    of_run = {
-        one.name: OPTIONS[one.name].kind.check(options[one.name], one.name)
-        for one in fields(RunOptions)
-        if one.name in options
+    """Return the run as it goes on: from the incumbent, without a time limit yet."""
+    values = header.spec | {
+        "run_id": clean(header.run_id),
+        "instance": clean(header.spec["instance"]),
+        "problem": problem,
+        "options": {
+            name: OPTIONS[name].kind.check(value, name)
+            for name, value in without_places(header.spec["options"]).items()
+        },
+        "engine": EngineName(header.spec["engine"]),
+        "upper_bound": header.cutoff,
+        "permutation": header.permutation,
+        "time_limit_s": None,
     }
+    tuning, request = Tuning(**values.pop("tuning")), values.pop("request")
     if request is not None:
-        request = replace(request, options=options)
-    return RunSpec(
-        run_id=RunId(clean(header.run_id)),
-        instance=clean(header.instance),
-        problem=problem,
-        tree=header.tree,
-        engine=header.engine,
-        options=RunOptions(**of_run),
-        tuning=Tuning(**options["tuning"]),
-        upper_bound=header.cutoff,
-        root_bound=header.root_bound,
-        permutation=header.permutation,
-        certificate=header.certificate,
-        proved_bound=header.proved_bound,
-        request=request,
-        lease_timeout_s=header.lease_timeout_s,
-    )
+        request = msgspec.convert(request, Request)
+        request = replace(request, options=without_places(request.options))
+    spec = msgspec.convert(values, RunSpec)
+    return replace(spec, tuning=tuning, request=request)
 
 
 def _decompress(content: bytes, what: str, most: int) -> bytes:
@@ -435,11 +411,11 @@ def _decode_roots(n_jobs: int, content: bytes, n_roots: int, what: str) -> WorkU
 
 def _problem_of(header: Header, problem: Problem[Any] | None) -> Problem[Any]:
     """Return the problem that is given, or else the one that the checkpoint holds."""
-    known = header.problem
+    known = header.spec["problem"]
     if problem is not None:
         if problem.digest != known["digest"]:
             raise CheckpointError(
-                f"expected instance {clean(header.instance)} (digest "
+                f"expected instance {clean(header.spec['instance'])} (digest "
                 f"{known['digest']}), got {instance_name_of(problem)} (digest "
                 f"{problem.digest})"
             )

@@ -17,6 +17,7 @@ from dpbb.engines.base import Candidate, Device
 from dpbb.options import RunOptions, TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.result import Improvement
+from dpbb.result.result import Cost
 from dpbb.tree.work_unit import WorkUnit
 
 RunId = NewType("RunId", str)
@@ -120,11 +121,11 @@ class RunSpec:
     tuning: Tuning = field(default_factory=Tuning)
     engine: str = "auto"
     upper_bound: int | None = None
-    root_bound: int | None = None
+    root_bound: Cost | None = None
     permutation: tuple[int, ...] | None = None
     time_limit_s: float | None = None
     certificate: bool = False
-    proved_bound: int | None = None
+    proved_bound: Cost | None = None
     request: Request | None = None
     lease_timeout_s: float = 60.0
 

@@ -137,7 +137,9 @@ def foreign(folder, **places):
     copy.write_bytes(to_bytes(saved))
     for path in (written, copy):
         header, sections = parts_of(path.read_bytes())
-        header["options"] |= places
+        spec = header["spec"]
+        for options in spec["options"], spec["request"]["options"]:
+            options.update(places)
         path.write_bytes(as_file(header, sections))
     return written, copy
 
@@ -237,7 +239,7 @@ def places_in(value, at=()):
     if at:
         yield at
     items = value.items() if isinstance(value, dict) else ()
-    if isinstance(value, list) and at[:2] != ("problem", "times"):
+    if isinstance(value, list) and at[:3] != ("spec", "problem", "times"):
         items = list(enumerate(value))[:5]
     for key, inner in items:
         yield from places_in(inner, (*at, key))
@@ -280,7 +282,7 @@ def test_whatever_a_header_says_nothing_but_a_documented_error_comes_of_it(tmp_p
 def test_no_text_of_a_checkpoint_steers_a_terminal(tmp_path, capsys):
     _, path = foreign(tmp_path / "run")
     header, sections = parts_of(path.read_bytes())
-    places = ("instance",), ("run_id",), ("seats",), ("error",)
+    places = ("spec", "instance"), ("run_id",), ("seats",), ("error",)
     for at in places:
         evil = "x\x1b]0;y\x07\nmakespan 1"
         value = {evil: "cpu"} if at == ("seats",) else evil
