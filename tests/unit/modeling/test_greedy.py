@@ -214,3 +214,11 @@ def test_it_goes_on_as_long_as_the_second_half_finds_something(monkeypatch):
     assert while_it_pays(search, start, StartSearch()).value == 1
     first, *others = seconds
     assert others == pytest.approx([first, 2 * first, 4 * first], rel=0.5)
+
+
+def test_it_is_waited_for_while_it_is_compiled(monkeypatch):
+    problem, notes = TotalCompletion(np.ones((12, 2), int)), []
+    monkeypatch.setattr(greedy, "NOTE_S", 0.1)
+    monkeypatch.setattr(greedy, "load", lambda *_: time.sleep(0.5))
+    first_incumbent(problem, StartSearch(on_note=notes.append))
+    assert notes == ["compiling the heuristics; another search runs meanwhile", ""]
