@@ -219,7 +219,8 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
     start, end = schedule.start[order].reshape(-1), schedule.end[order].reshape(-1)
     places = np.arange(start.size).reshape(n_jobs, n_machines)
     waits = np.full((2, n_jobs, n_machines), NONE)
-    waits[0, 1:], waits[1, :, 1:] = places[:-1], places[:, :-1]
+    # the job first: a machine that takes any number of jobs waits for none
+    waits[0, :, 1:], waits[1, 1:] = places[:, :-1], places[:-1]
     before = waits.reshape(2, -1)
     soonest = np.where(before == NONE, 0, end[before]).max(axis=0)
     return Bars(

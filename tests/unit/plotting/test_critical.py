@@ -4,9 +4,11 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpbb
 from dpbb.plotting.gantt_chart import bars_of
 from tests.unit.plotting.samples import schedule_of
 
@@ -25,7 +27,7 @@ def all_paths(n_jobs, n_machines):
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 4), st.data())
-def test_it_is_a_longest_path_that_stays_on_machines_at_the_end(n, m, high, data):
+def test_it_is_a_longest_path_that_stays_with_jobs_at_the_end(n, m, high, data):
     """Small times, zeros among them, make many paths equally long."""
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
@@ -41,8 +43,35 @@ def test_it_is_a_longest_path_that_stays_on_machines_at_the_end(n, m, high, data
         for path in all_paths(at + 1, machine + 1)
         if sum(times[order[one], on] for one, on in path) == schedule.makespan
     ]
-    # from the end: the same machine first, that is, the larger machine before
-    assert found == max(longest, key=lambda path: [on for _, on in path[::-1]])
+    # from the end: the same job first, that is, the smaller machine before
+    assert found == min(longest, key=lambda path: [on for _, on in path[::-1]])
+
+
+FEATURES = {
+    "blocking": lambda _: {"blocking": True},
+    "buffers": lambda _: {"buffers": "1,0"},
+    "set-ups": lambda rng: {"setups": rng.integers(0, 2, (4, 4)).tolist()},
+    "lags": lambda rng: {"lags": rng.integers(0, 2, (4, 2)).tolist()},
+    "ovens": lambda _: {"unlimited": [1]},
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_what_is_marked_makes_the_schedule_longer(feature):
+    """With features few schedules have a path; a longer operation shows it."""
+    rng = np.random.default_rng(1)
+    marked = 0
+    for _ in range(60):
+        times, order = rng.integers(0, 5, (4, 3)), rng.permutation(4).tolist()
+        how = FEATURES[feature](rng)
+        schedule = dpbb.FlowShop(times, **how).schedule(order)
+        for bar in bars_of(schedule)[0].critical:
+            longer = times.copy()
+            longer[order[bar // 3], bar % 3] += 1
+            late = dpbb.FlowShop(longer, **how).schedule(order)
+            assert late.makespan > schedule.makespan
+            marked += 1
+    assert marked
 
 
 def test_a_schedule_with_needless_waits_has_none():
