@@ -305,8 +305,7 @@ class World:
         if message.get("ub") is not None:
             self._outbox.append((to.learn, (self.gain_of(message["ub"]),)))
             return
-        wanted = message.get("lease"), message.get("max_roots", 0)
-        self._outbox.append((to.poke, wanted))
+        self._outbox.append((to.poke, ()))
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
