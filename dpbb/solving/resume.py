@@ -126,11 +126,8 @@ def plan_of_saved(call: Call, saved: Checkpoint) -> Plan:
     note = call.progress.note
     if saved.spec.certificate and call.options.certificate is None:
         note("no certificate: name a file again (certificate)")
-    if saved.first_optimum and call.options.optima_file is None:
-        note(
-            f"the first {saved.first_optimum:,} optimal permutations are in the run's "
-            "file alone: name it again (optima_file)"
-        )
+    if saved.first_optimum:
+        note(f"its first {saved.first_optimum:,} optimal permutations are in its file")
     left = plural(len(saved.units), "part") if saved.units else "nothing"
     nodes = f"{totals_of(saved).nodes:,} nodes"
     note(f"resumed after {seconds_of(saved):.0f} s and {nodes}: {left} left")
@@ -283,7 +280,7 @@ def _fitting(saved: Checkpoint, options: SolveOptions) -> SolveOptions:
     if options.optima_file is not None and options.initial is None:
         # with a schedule they may be optimal no more
         file = OptimaFile(Path(options.optima_file), saved.spec.problem)
-        file.check(saved.value, saved.first_optimum)
+        file.check(saved.first_optimum)
     if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
         return options.replace(engine=EngineName.REFERENCE)
     return options

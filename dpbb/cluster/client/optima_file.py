@@ -4,15 +4,12 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dpbb.coordination.optima import Optima
 from dpbb.errors import DpbbError, OptionError
-from dpbb.problem import Problem, objective_of, part_of, wholes_of
+from dpbb.problem import Problem, wholes_of
 from dpbb.text.files import check_writable
 
 logger = logging.getLogger(__name__)
@@ -20,16 +17,12 @@ logger = logging.getLogger(__name__)
 POLL_S = 1.0
 """Seconds between looks for further permutations."""
 
-EVALUATED = 1000
-"""Of the permutations that a file has to hold already, so many are evaluated."""
-
 
 class OptimaFile:
     """One permutation a line, jobs from 0, in the order of discovery.
 
     Starts again whenever a better value turns up: what was written before was not
-    optimal then. A run that holds all that it has found has the file written anew; one
-    that has let go of some goes on in the file that has them (``check``).
+    optimal then. A run that has let go of some of what it found is refused.
 
     Parameters
     ----------
@@ -61,63 +54,24 @@ class OptimaFile:
         self.begun = False
         check_writable(path, "optima_file")
 
-    def check(self, value: int | None, first: int) -> int:
-        """Return how many bytes the first ``first`` permutations take in the file.
-
-        OptionError: it does not have them.
-        """
-        if value is None or not first:
-            return 0
-        n_bytes = n_lines = 0
-        step = max(1, first // EVALUATED)
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            for line in file:
-                if n_lines == first:
-                    break
-                cost = value if n_lines % step else None
-                if not self._is_of(line, value, cost):
-                    break
-                n_lines += 1
-                n_bytes += len(line)
-        if n_lines < first:
-            of_these = f"{objective_of(self.problem)} {value}"
+    def check(self, first: int) -> None:
+        """Raise OptionError where permutations come before the first that is held."""
+        if first and not self.begun:
             raise OptionError(
-                f"optima_file: expected the file that has the first {first:,} "
-                f"permutations of {of_these}, which the run holds no more, got one "
-                f"with {n_lines:,} of them: {self.path}"
+                "optima_file: expected none, as the run holds the first "
+                f"{first:,} optimal permutations no more, got {self.path}"
             )
-        return n_bytes
-
-    def _is_of(self, line: bytes, value: int, cost: int | None) -> bool:
-        """Whether a line is a permutation of a cost, evaluated if ``cost`` is None."""
-        try:
-            jobs = part_of(self.problem, [int(word) for word in line.split()])
-        except (ValueError, OptionError):
-            return False
-        if cost is None:
-            cost = self.problem.evaluate(np.array(jobs, np.intp))
-        return line.endswith(b"\n") and cost == value
 
     def begin(self, value: int | None, first: int) -> None:
-        """Keep the first permutations of a value, and nothing else.
+        """Keep nothing: permutations of this value follow, from the first held on.
 
-        Raises
-        ------
-        OptionError
-            There are not so many, and nothing was written yet.
-        DpbbError
-            The file cannot be written.
+        OptionError: those before it are nowhere here. DpbbError: the file cannot be
+        written.
         """
-        try:
-            n_bytes, self.count = self.check(value, first), first
-        except OptionError:
-            if self.begun:  # another reader has them
-                n_bytes = self.count = 0
-            else:
-                raise
+        self.check(first)
         self.begun = True
-        self.value, self.position = value, first
-        self._write(b"", n_bytes)
+        self.value, self.position, self.count = value, first, 0
+        self._write(b"", anew=True)
 
     def write(self, optima: Optima) -> None:
         """Append permutations, or start again if they are better than before.
@@ -133,12 +87,10 @@ class OptimaFile:
         self.count += len(rows)
         self.position = optima.end
 
-    def _write(self, content: bytes, keep: int | None = None) -> None:
-        """Append, after cutting off all but some bytes; on the disk when it returns."""
+    def _write(self, content: bytes, *, anew: bool = False) -> None:
+        """Append, or begin anew; on the disk when it returns."""
         try:
-            with self.path.open("ab") as file:
-                if keep is not None:
-                    file.truncate(keep)
+            with self.path.open("wb" if anew else "ab") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
