@@ -2,29 +2,22 @@
 
 The units of a run are what seats gave each other, and a GPU keeps nearly all of a tree
 to itself. Here the tree is cut where estimates say that subtrees are small enough, and
-what turns out to have too many nodes is cut again. What is done is kept in a file, to
-go on from.
+what turns out to have too many nodes is cut again.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import reduce
-from math import factorial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
 from dpbb.proof import checker
 from dpbb.proof.cutting import FEW_ROOTS, Cutter, Part
 from dpbb.proof.exploring import Task
-from dpbb.text.files import replacing
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -45,21 +38,6 @@ ROUND = 1 / 128
 ALL_SMALL = 1 / 16
 """About this part is explored at a time once all parts are small enough."""
 
-KEEP_S, KEEP_SHARE = 5.0, 0.02
-"""What is done is written when so many seconds have passed since the last time, and so
-many that writing takes no more than this share of them."""
-
-_CLOSED: Any = [(int, int)]
-
-FORM: dict[str, Any] = {
-    "tree": str,
-    "parts": [(int, [[int]])],
-    "done": [([[int]], int, int, _CLOSED)],
-    "closed": _CLOSED,
-    "above": int,
-}
-"""Of the file, as ``checker.fits`` takes it; see ``Progress``."""
-
 MOST_UNITS = 20_000 - 1
 """Beside the first unit, the whole tree: files of more would be too large to read."""
 
@@ -75,71 +53,35 @@ def claimed_by(content: dict[str, Any]) -> int:
 
 
 class Progress:
-    """What is done of a tree, and what is left; a file that is replaced now and then.
-
-    What was done since then is explored again by a call that goes on from the file.
+    """What is done of a tree, and what is left.
 
     Attributes
     ----------
     parts
-        Those that are not done; one that was read is not known to be small.
+        Those that are not done.
     done, nodes
         Roots of parts that are done, and counts; nodes of all of them.
     closed, above
         Subtrees pruned, by depth, and nodes, above all parts.
-    went_on
-        Whether the file was there: what it said is believed.
 
     Parameters
     ----------
-    path
-        Of the file; it is gone on from, if it is there.
-    content
-        The certificate of the tree.
-
-    Raises
-    ------
-    OptionError
-        The file is none, or of another tree.
+    claimed
+        Nodes of the tree.
     """
 
-    def __init__(self, path: Path, content: dict[str, Any]) -> None:
-        about = [content[name] for name in ("instance", "tree", "result")]
-        text = json.dumps(about, sort_keys=True)
-        self._path, self._tree = path, hashlib.sha256(text.encode()).hexdigest()
-        self.parts = {Part(claimed_by(content), [()])}
+    def __init__(self, claimed: int) -> None:
+        self.parts = {Part(claimed, [()])}
         self.done: list[Done] = []
         self.nodes = 0
         self.closed: Counter[int] = Counter()
         self.above = 0
-        self._write_at = 0.0
-        self.went_on = path.exists()
-        if self.went_on:
-            self._read()
-        else:
-            self.write()
-
-    def write(self) -> None:
-        """Replace the file."""
-        began = time.monotonic()
-        done = [(roots, *found[:2], pairs(found[2])) for roots, found in self.done]
-        parts = [(part.nodes, part.roots) for part in self.parts]
-        closed, above = pairs(self.closed), self.above
-        rows = self._tree, parts, done, closed, above
-        content = dict(zip(FORM, rows, strict=True))
-        text = json.dumps(content, separators=(",", ":"))
-        with replacing(self._path) as file:
-            file.write(gzip.compress(text.encode(), 1))
-        now = time.monotonic()
-        self._write_at = now + max(KEEP_S, (now - began) / KEEP_SHARE)
 
     def note_done(self, part: Part, counts: Counts) -> None:
         """Take counts of a part."""
         self.parts.remove(part)
         self.done.append((part.roots, counts))
         self.nodes += counts[0] + counts[1]
-        if time.monotonic() > self._write_at:
-            self.write()
 
     def note_cut(self, cut: Cut) -> None:
         """Take parts in the place of those that were cut."""
@@ -147,45 +89,6 @@ class Progress:
         self.parts |= {*cut.new}
         self.closed += cut.closed
         self.above += cut.above
-
-    def check(self, n_jobs: int) -> None:
-        """Check that all parts and what is closed above them are the tree.
-
-        A file that cannot be of it is known so before anything is explored.
-
-        Raises
-        ------
-        ValueError
-            A part has no roots, roots overlap, or leaves are missing.
-        """
-        listed = [roots for roots, _ in self.done]
-        listed += [part.roots for part in self.parts]
-        roots = WorkUnit.from_paths(n_jobs, (path for part in listed for path in part))
-        closed = checker.leaves_below(self.closed, n_jobs)
-        if not all(listed) or roots.leaves + closed != factorial(n_jobs):
-            raise ValueError("its parts are more than the tree, or less")
-        for paths, (_, _, below) in self.done:
-            leaves = checker.leaves_below(Counter(map(len, paths)), n_jobs)
-            if checker.leaves_below(below, n_jobs) != leaves:
-                raise ValueError(f"{paths[0]} is done, but not closed")
-
-    def _read(self) -> None:
-        try:
-            content = json.loads(gzip.decompress(self._path.read_bytes()))
-            checker.fits(content, FORM, "it")
-        except (*checker.DAMAGED, LookupError, checker.Failed) as error:
-            raise OptionError(
-                f"finer: expected what is done so far, got {self._path}: {error}"
-            ) from error
-        if content["tree"] != self._tree:
-            raise OptionError(f"finer: {self._path} is of another tree: remove it")
-        parts = content["parts"]
-        self.parts = {Part(nodes, [*map(tuple, roots)]) for nodes, roots in parts}
-        for roots, *counts, closed in content["done"]:
-            found = *counts, Counter(dict(closed))
-            self.done.append(([*map(tuple, roots)], found))
-            self.nodes += sum(counts)
-        self.closed, self.above = Counter(dict(content["closed"])), content["above"]
 
 
 def in_parts(
@@ -195,7 +98,6 @@ def in_parts(
     explore_tasks: ExploreTasks,
     most: int,
     say: Callable[[str], None],
-    progress: Progress,
 ) -> tuple[dict[str, Any], Counts]:
     """Explore the tree of a certificate.
 
@@ -207,10 +109,7 @@ def in_parts(
         Of ``exploring.Tree``.
     most
         A part that has more nodes is cut (a few for each job are allowed). Units are
-        larger only where a certificate has no room for so many, or where a call that
-        was allowed more had done them.
-    here
-        What is done so far: where it goes on from.
+        larger only where a certificate has no room for so many.
 
     Returns
     -------
@@ -222,12 +121,11 @@ def in_parts(
     OptionError
         The parts have too many roots for a certificate.
     """
-    if progress.went_on:
-        progress.check(problem.n_jobs)
     floor = checker.floor_of(content)
     # of roots that cannot be cut: two jobs are left, and they count nodes above them
     most = max(most, problem.n_jobs + 3)
     claimed = claimed_by(content)
+    progress = Progress(claimed)
     cutter = Cutter(problem, tree, floor, most)
     given_up = 0
     with ThreadPoolExecutor(1, "dpbb-cut") as pool:
@@ -253,10 +151,9 @@ def in_parts(
                     if cut.parts:
                         say(f"cut {len(cut.parts)} parts of more than {most} nodes")
         finally:
-            cutter.over.set()  # first: nobody waits for a cut if nothing can be written
-            progress.write()
+            cutter.over.set()
     say(f"gave up {given_up} parts of more than {most} nodes")
-    progress.done.sort(key=lambda part: part[0])  # a file may have roots twice
+    progress.done.sort(key=lambda part: part[0])
     done, larger = _merged(progress.done, most), most
     while len(done) > MOST_UNITS:
         if larger > claimed:

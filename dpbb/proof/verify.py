@@ -27,9 +27,9 @@ from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving
 from dpbb.problems import decoded, decoder_of, encoded, name_of_bound, unknown
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, check_form
-from dpbb.proof.exploring import Counts, Elsewhere, Missed, Tree
-from dpbb.proof.finer import Progress, claimed_by, in_parts, least_part
-from dpbb.text.files import alone, check_writable
+from dpbb.proof.exploring import Counts, Elsewhere, Tree
+from dpbb.proof.finer import claimed_by, in_parts, least_part
+from dpbb.text.files import check_writable
 from dpbb.text.names import plural
 
 if TYPE_CHECKING:
@@ -174,10 +174,7 @@ def verify(
         Explore everything that is claimed, unit by unit, whatever its size.
     finer
         Explore the whole tree in parts of at most ``most_nodes``, and write a
-        certificate with these as units: an audit of it can explore what it draws. What
-        is done is kept in a file of that name with ``.part``, from which the next call
-        goes on: the new certificate is audited then, as what the file says was not
-        explored by this call.
+        certificate with these as units: an audit of it can explore what it draws.
     elsewhere
         Does so in another place, such as a cluster; None: in this process.
     instance
@@ -251,25 +248,17 @@ def verify(
             tree = Tree(problem, content, engine, elsewhere, told)
             budget = NODES[engine] if nodes is None else nodes
 
-            def audit(books: dict[str, Any], everything: bool) -> tuple[str, str]:
-                parts = checker.check_books(books)
-                found = checker.Audit(books, parts, tree, seed, told)
-                return found.run(budget, draws, everything)
-
             began = time.monotonic()
             with closing(tree):
                 if finer is None:
-                    verdict, found = audit(content, everything)
+                    audit = checker.Audit(
+                        content, checker.check_books(content), tree, seed, told
+                    )
+                    verdict, found = audit.run(budget, draws, everything)
                 else:
-                    lock = Path(f"{finer}.lock")
-                    with alone(lock, f"{finer}: expected one that no other call makes"):
-                        # it may make the file, which another call must not find
-                        check_writable(_kept(finer), "finer", source)
-                        fine, verdict, found = _made_finer(
-                            *(audit, tree, content, problem, finer, most_nodes, told)
-                        )
-                        Certificate(fine).write(finer)
-                        _kept(finer).unlink(missing_ok=True)
+                    fine, found = _made_finer(tree, content, problem, most_nodes, told)
+                    Certificate(fine).write(finer)
+                    verdict = checker.PROVED
             seconds = time.monotonic() - began
             found = f"{found}; by {tree.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(step, True, found))
@@ -313,47 +302,20 @@ def _verification(
     return Verification(*claim, checks, verdict, digest, notes, seed, objective)
 
 
-def _kept(finer: str | Path) -> Path:
-    """File of what is done of finer books."""
-    return Path(f"{finer}.part")
-
-
 def _made_finer(
-    audit: Callable[[dict[str, Any], bool], tuple[str, str]],
     explored: Tree,
     content: dict[str, Any],
     problem: Problem[Any],
-    finer: str | Path,
     most_nodes: int | None,
     say: Callable[[str], None],
-) -> tuple[dict[str, Any], str, str]:
-    """Return finer books, the verdict, and what was found.
-
-    Books that go on from a file are audited: whoever can write there can make it up.
-    What does not fit is the file's fault then, but for a schedule that was missed:
-    there is one, whatever the file says.
-    """
-    kept = _kept(finer)
-    progress = Progress(kept, content)
-    try:
-        tree = TreeOptions.from_json(content["tree"])
-        most = most_nodes or least_part(claimed_by(content))
-        about = content, problem, tree, explored.explore_tasks, most, say
-        fine, counts = in_parts(*about, progress)
-        _check_total(content, counts)
-        if not progress.went_on:
-            nodes = counts[0] + counts[1]
-            return fine, checker.PROVED, f"the whole tree has {nodes} nodes"
-        return fine, *audit(fine, False)
-    except (OptionError, Missed):
-        raise
-    except (checker.Failed, ValueError, ArithmeticError, LookupError) as error:
-        if not progress.went_on:
-            raise
-        raise OptionError(
-            f"finer: expected what is done of this tree in {kept}, which does not fit "
-            f"what was explored: remove it, and begin anew ({error})"
-        ) from error
+) -> tuple[dict[str, Any], str]:
+    """Return finer books, and what was found."""
+    tree = TreeOptions.from_json(content["tree"])
+    most = most_nodes or least_part(claimed_by(content))
+    about = content, problem, tree, explored.explore_tasks, most, say
+    fine, counts = in_parts(*about)
+    _check_total(content, counts)
+    return fine, f"the whole tree has {counts[0] + counts[1]} nodes"
 
 
 def _check_total(content: dict[str, Any], found: Counts) -> None:
