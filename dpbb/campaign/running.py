@@ -105,8 +105,6 @@ class Campaign:
         ``checkpoint`` and ``certificate`` are the campaign's own.
     side_by_side
         Small trees explored at a time; larger ones have all seats for themselves.
-    budget_s
-        No instance is begun later; None: never.
     estimate_s
         Seconds of sampling for each instance.
     schedules
@@ -114,8 +112,6 @@ class Campaign:
     hint
         Explore below the best known makespan + 1 from the start, so that a schedule of
         that value is found and proved.
-    certificates
-        Whether proofs are to have certificates.
     should_stop
         Polled; True ends the running solves, which keep their checkpoints.
     on_line
@@ -127,15 +123,12 @@ class Campaign:
     folder: CampaignFolder
     options: SolveOptions
     side_by_side: int = 2
-    budget_s: float | None = None
     estimate_s: float = ESTIMATE_S
     schedules: Mapping[str, KnownSchedule] = field(default_factory=dict)
     hint: bool = False
-    certificates: bool = True
     should_stop: Callable[[], bool] = lambda: False
     on_line: Callable[[str], None] = lambda _text: None
     on_state: Callable[[Sequence[Watch], int, int], None] = lambda *_: None
-    _began: float = field(default_factory=time.monotonic)
     _host: str = field(default_factory=platform.node)
     _where: dict[str, Any] = field(default_factory=dict)
     _broken: bool = False
@@ -323,7 +316,7 @@ class Campaign:
                     problem = problems[record.digest]
                     future = pool.submit(self._solve, record, problem, watch)
                     running[future] = watch
-                if not running:  # out of time, or stopped
+                if not running:  # stopped
                     break
                 ended = wait(running, POLL_S, FIRST_COMPLETED).done
                 for future in ended:
@@ -344,8 +337,6 @@ class Campaign:
 
     def _may_begin(self, record: Record, running: int) -> bool:
         if self.should_stop():
-            return False
-        if self.budget_s is not None and time.monotonic() - self._began > self.budget_s:
             return False
         return running < (self.side_by_side if _cost(record) < SMALL_NODES else 1)
 
@@ -369,7 +360,7 @@ class Campaign:
             saved = None if ended else self._saved(checkpoint, record)
             if saved is None:
                 record = replace(record, earlier=record.totals)
-            if self.certificates if saved is None else saved.spec.certificate:
+            if saved is None or saved.spec.certificate:
                 changes["certificate"] = str(certificate)
             self.folder.save(record)  # should it be killed
             changes["time_limit_s"] = self._time_left(record, saved)

@@ -51,13 +51,11 @@ input."""
     parser.add_argument("-o", "--output", metavar="FOLDER", help=text)
     rows = {
         "--data FOLDER": "VRF files; default: $DPBB_DATA",
-        "--budget X": "begin no instance after X seconds",
         "--side-by-side N=2": "small trees explored at a time (default: 2)",
         "--estimate-time X=1": "seconds of sampling for each instance (default: 1)",
         "--schedules FILE": "schedules to start from: a table of bounds, or CSV with "
         "the columns name and permutation (jobs from 0) or permutation_1based",
         "--hint": "begin below the best known makespan + 1, as the literature does",
-        "--no-certificates": "keep none",
     }
     add_rows(parser, rows)
     shop = "--objective", "--blocking", "--buffers", "--unlimited"
@@ -82,8 +80,6 @@ def run_campaign(args: argparse.Namespace) -> int:
         raise OptionError(
             f"--side-by-side: expected at least 1, got {args.side_by_side}"
         )
-    if args.budget is not None:
-        args.budget = kinds.seconds(least=0).parse(args.budget, "--budget")
     sampled = kinds.seconds(above=0).parse(args.estimate_time, "--estimate-time")
     from dpbb.campaign.running import Campaign, problems_of
 
@@ -97,11 +93,9 @@ def run_campaign(args: argparse.Namespace) -> int:
             CampaignFolder(Path(args.output)),
             options,
             side_by_side=args.side_by_side,
-            budget_s=args.budget,
             estimate_s=sampled,
             schedules=schedules,
             hint=args.hint,
-            certificates=not args.no_certificates,
             should_stop=asked,
             on_line=overview.line,
             on_state=overview.state,

@@ -187,9 +187,9 @@ def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
     monkeypatch.setattr(running, "estimate", sample)
     monkeypatch.setattr(running.api, "solve", solve)
     lines = []
-    records = campaign(tmp_path, lines, budget_s=-1.0).run(problems_of(shops))
-    assert records[-1].error == "ZeroDivisionError: no nodes"
-    assert "shop7          ZeroDivisionError: no nodes" in lines
+    record = campaign(tmp_path, lines)._estimated(shops[2], read_problem(shops[2]))
+    assert record.error == "ZeroDivisionError: no nodes"
+    assert lines == ["shop7          ZeroDivisionError: no nodes"]
     assert main(["campaign", shops[1], "-o", str(tmp_path / "campaign")]) == 1
     records = campaign(tmp_path).run(problems_of(shops))
     assert {r.n_jobs: (r.status, r.error) for r in records} == {
@@ -235,7 +235,7 @@ def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
     tmp_path, shops, monkeypatch, written
 ):
     one = shops[-1:]
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(problems_of(one))
+    record = campaign(tmp_path)._estimated(one[0], read_problem(one[0]))
     CampaignFolder(tmp_path / "campaign").save(replace(record, checkpoint=written))
     asked = []
 
@@ -253,7 +253,7 @@ def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
         return fake_result(9.0, Status.OPTIMAL)
 
     monkeypatch.setattr(running.api, "resume", resume)
-    campaign(tmp_path, certificates=False).run(problems_of(one))  # as the run has it
+    campaign(tmp_path).run(problems_of(one))
     (read,) = asked
     assert read.parent == tmp_path / "campaign" / "checkpoints"
     (path,) = map(Path, written)
@@ -262,7 +262,7 @@ def test_a_checkpoint_is_in_the_folder_whatever_a_record_says(
 
 def test_a_checkpoint_of_another_instance_is_none(tmp_path, shops, monkeypatch):
     one, lines = shops[-1:], []
-    (record,) = campaign(tmp_path, budget_s=-1.0).run(problems_of(one))
+    record = campaign(tmp_path)._estimated(one[0], read_problem(one[0]))
     CampaignFolder(tmp_path / "campaign").save(replace(record, checkpoint="other"))
     saved = saved_after(3.0)
     saved.spec.problem = read_problem(shops[0])
