@@ -1,6 +1,5 @@
-"""Records that somebody has changed, or of attempts that were killed."""
+"""Records that somebody has changed."""
 
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.campaign.folder import CHECKPOINTS, DOUBTFUL, CampaignFolder, Record, best_of
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.errors import CheckpointError, InstanceError, OptionError
+from dpbb.campaign.folder import DOUBTFUL, CampaignFolder, Record, best_of
+from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, check_form
-from dpbb.result import Improvement, Proof, Status, Termination
-from dpbb.solving.resume import strategy_before, totals_of
+from dpbb.result import Improvement, Proof, Status
 
 
 def doubt_of(
@@ -117,8 +114,7 @@ def read_all(
     folders = {path.resolve(): path for path in paths}.values()
     for path in folders:
         folder = CampaignFolder(path)
-        for file, written in folder.by_file().items():
-            record = after_kill(written, file, folder)
+        for file, record in folder.by_file().items():
             doubt = doubt_of(record, path, data_dir)
             if record.certificate and len(folders) > 1:
                 record = replace(record, certificate=str(path / record.certificate))
@@ -133,46 +129,6 @@ def read_all(
                 doubts.append(f"{file}: {doubt}; not counted")
             found[record.digest] = both
     return list(found.values()), doubts
-
-
-def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
-    """Return a record with what the last checkpoint knows; as it was if nothing newer.
-
-    ``file``: of the record: one that is younger than the checkpoints knows what they
-    say.
-    """
-    own = folder.path / CHECKPOINTS / folder.label(record)
-    times = [one.stat().st_mtime for one in own.glob("*.dpbb")]
-    if record.proved or max(times, default=0.0) <= file.stat().st_mtime:
-        return record
-    try:
-        saved = load_checkpoint(str(own))
-    except CheckpointError:  # as the next attempt will say
-        return record
-    totals = record.earlier.plus(totals_of(saved))
-    other = saved.spec.problem.digest != record.digest
-    if other or totals.seconds <= record.totals.seconds:
-        return record
-    least = min((unit.least_lb for unit in saved.units), default=saved.ub)
-    known = replace(
-        record,
-        totals=totals,
-        status=Status.UNKNOWN if saved.value is None else Status.FEASIBLE,
-        termination=Termination.STOPPED,
-        proof=Proof.OPEN_ROOTS,
-        makespan=saved.value,
-        permutation=saved.permutation,
-        lower_bound=min(least, saved.ub),
-        engine=", ".join(sorted(set(saved.seats.values()))),
-        attempts=record.attempts + 1,
-        checkpoint=f"{CHECKPOINTS}/{own.name}",
-        checkpoint_host=platform.node(),
-        strategy=strategy_before(saved.spec),
-        bound=saved.spec.tree.bound,
-        trajectory=steps_of(saved.trajectory),
-        error="",
-    )
-    return known.with_best_of(record)
 
 
 def steps_of(trajectory: Iterable[Improvement]) -> tuple[tuple[float, int, str], ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbb import api
-from dpbb.campaign.checking import after_kill, doubt_of, steps_of
+from dpbb.campaign.checking import doubt_of, steps_of
 from dpbb.campaign.folder import (
     CERTIFICATES,
     CHECKPOINTS,
@@ -190,10 +190,7 @@ class Campaign:
             for file, record in self.folder.by_file().items():
                 if record.digest in sources:
                     self._check(file, record, sources[record.digest][1])
-                known = after_kill(record, file, self.folder)
-                if known != record:
-                    self.folder.save(known)
-                records[record.digest] = known
+                records[record.digest] = record
             found = [
                 records.get(digest) or self._estimated(source, problem)
                 for digest, (source, problem) in sources.items()
