@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.campaign.folder import DOUBTFUL, CampaignFolder, Record, best_of
+from dpbb.campaign.folder import DOUBTFUL, CampaignFolder, Record
 from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
@@ -104,31 +104,22 @@ def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
 def read_all(
     paths: Sequence[Path], data_dir: str | None = None
 ) -> tuple[list[Record], list[str]]:
-    """Return one record of each instance of campaigns, and which do not hold.
+    """Return the records of campaigns, and which do not hold.
 
-    It has the best schedule and the best bound of all that hold. Of several folders,
-    certificates are named with theirs.
+    Of several folders, certificates are named with theirs.
     """
-    found: dict[str, Record] = {}
-    doubts = []
+    found, doubts = [], []
     folders = {path.resolve(): path for path in paths}.values()
     for path in folders:
-        folder = CampaignFolder(path)
-        for file, record in folder.by_file().items():
+        for file, record in CampaignFolder(path).by_file().items():
             doubt = doubt_of(record, path, data_dir)
             if record.certificate and len(folders) > 1:
                 record = replace(record, certificate=str(path / record.certificate))
             if doubt:
                 record = replace(record, status=DOUBTFUL, error=doubt)
-            both = best_of(found.get(record.digest, record), record)
-            value, lower = both.cost, both.lower_bound or 0
-            if both.status != DOUBTFUL and lower > value:
-                doubt = f"with another record, lower bound {lower} is above {value}"
-                both = replace(both, status=DOUBTFUL, error=doubt)
-            if doubt:
                 doubts.append(f"{file}: {doubt}; not counted")
-            found[record.digest] = both
-    return list(found.values()), doubts
+            found.append(record)
+    return found, doubts
 
 
 def steps_of(trajectory: Iterable[Improvement]) -> tuple[tuple[float, int, str], ...]:

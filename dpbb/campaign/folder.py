@@ -140,20 +140,12 @@ class Record:
         """Objective and features: ``makespan, no buffers``."""
         return ", ".join(filter(None, (self.objective, self.features)))
 
-    @property
-    def rank(self) -> tuple[bool, bool, bool, int, int]:
-        """Of two records of an instance, the one that says more has the larger rank."""
-        tried, held = self.attempts > 0, self.status != DOUBTFUL
-        return held, self.proved, tried, self.lower_bound or 0, -self.cost
-
     def with_best_of(self, other: "Record") -> "Record":
         """Return the record with the better schedule and the better bound of both.
 
-        Of equal bounds one with a certificate is better; nothing doubtful is.
+        Of equal bounds one with a certificate is better.
         """
         names: tuple[str, ...] = ()
-        if other.status == DOUBTFUL:
-            return self
         if other.cost < self.cost:
             names += SCHEDULE
         better = (other.lower_bound or 0) - (self.lower_bound or 0)
@@ -308,9 +300,3 @@ def features_of(problem: Problem[Any]) -> str:
     """Return what a flow shop has besides times and dates, in words."""
     facts = problem.facts() if isinstance(problem, Described) else {}
     return str(facts.get("features", ""))
-
-
-def best_of(one: Record, other: Record) -> Record:
-    """Return the record that says more, with the best schedule and bound of both."""
-    less, more = sorted((one, other), key=lambda record: record.rank)
-    return more.with_best_of(less)

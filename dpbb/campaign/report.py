@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -125,15 +125,20 @@ def _class_row(name: str, group: Sequence[Record]) -> tuple[Any, ...]:
     energy = [row["energy_kwh"] for row in rows if row["energy_kwh"] is not None]
     return (
         name,
-        len(group),
-        sum(record.proved for record in group),
-        sum("upper" in record.news for record in group),
-        sum("lower" in record.news for record in group),
+        _count(group),
+        _count(record for record in group if record.proved),
+        _count(record for record in group if "upper" in record.news),
+        _count(record for record in group if "lower" in record.news),
         sum(row["nodes"] for row in rows),
         round(sum(record.totals.seconds for record in group) / 3600, 4),
         round(sum(row["gpu_hours"] or 0.0 for row in rows), 4),
         round(sum(energy), 4) if energy else None,
     )
+
+
+def _count(records: Iterable[Record]) -> int:
+    """How many instances records are of: of several folders there may be more."""
+    return len({record.digest for record in records})
 
 
 def as_csv(records: Sequence[Record]) -> str:

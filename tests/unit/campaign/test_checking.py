@@ -3,14 +3,15 @@
 import csv
 import errno
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpbb.campaign.checking import doubt_of
+from dpbb.campaign.checking import doubt_of, read_all
 from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.campaign.report import classes
+from dpbb.campaign.table import read_table
 from dpbb.cli import main
 from dpbb.flowshop.family import read_problem
 from dpbb.options import TreeOptions
@@ -128,37 +129,21 @@ def test_what_can_be_written_of_a_report_is(folder, tmp_path, capsys):
     assert there == [True, False, True]
 
 
-def test_the_best_schedule_and_the_best_bound_are_reported(folder, tmp_path, capsys):
-    """Of all folders, whichever is first; the schedule may close the instance."""
-    worse = (*ORDER[1:], ORDER[0])
-    value = PROBLEM.evaluate(np.array(worse))
-    assert value > VALUE
-    lower = replace(GOOD, status="feasible", makespan=value, permutation=worse)
-    name, table = "certificates/lower.json.gz", tmp_path / "all.csv"
-    low, high, even = (CampaignFolder(tmp_path / part) for part in "abc")
-    (low.path / "certificates").mkdir(parents=True)
-    shutil.copy(tmp_path / name, low.path / name)
-    low.save(replace(lower, lower_bound=VALUE - 1, certificate=name, best_lower=9))
-    high.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))
-    even.save(replace(lower, lower_bound=VALUE, certificate=None))
-    for paths, found in (
-        ((low, high), ("feasible", VALUE, VALUE - 1, str(low.path / name))),
-        ((even, high), ("optimal", VALUE, VALUE, None)),
-        ((low,), ("feasible", value, VALUE - 1, name)),
-    ):
-        for given in (paths, paths[::-1]):
-            words = [*(str(one.path) for one in given), "--write", str(table)]
-            assert main(["report", *words]) == 0
-            (row,) = csv.DictReader(table.read_text().splitlines())
-            names = "status", "makespan", "lower_bound", "certificate"
-            said = ("" if value is None else str(value) for value in found)
-            assert tuple(row[name] for name in names) == tuple(said)
-    capsys.readouterr()
-    above = replace(lower, lower_bound=VALUE + 1, certificate=None, digest="f" * 64)
-    high.save(replace(GOOD, digest="f" * 64, certificate=None))
-    even.save(above)
-    assert main(["report", str(high.path), str(even.path)]) == 1
-    assert f"bound {VALUE + 1} is above {VALUE}; not" in capsys.readouterr().err
+def test_all_records_of_several_folders_are_reported(folder, tmp_path):
+    """Certificates with their folders; a table has the best of both."""
+    other, table = CampaignFolder(tmp_path / "other"), tmp_path / "all.csv"
+    lower = replace(GOOD, status="feasible", lower_bound=9, certificate=None)
+    other.save(lower)
+    bounds = tmp_path / "bks.json"
+    words = [str(tmp_path), str(other.path)]
+    assert main(["report", *words, "--write", str(table), "--write", str(bounds)]) == 0
+    rows = [*csv.DictReader(table.read_text().splitlines())]
+    assert [(row["lower_bound"], row["certificate"]) for row in rows] == [
+        (str(VALUE), str(tmp_path / GOOD.certificate)), ("9", "")
+    ]  # fmt: skip
+    assert classes(read_all([tmp_path, other.path])[0])[-1][1:3] == (1, 1)
+    (row,) = read_table(bounds)
+    assert (row.lower_bound, row.upper_bound) == (VALUE, VALUE)
 
 
 def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
