@@ -1,6 +1,6 @@
 """Records that somebody has changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from dpbb.flowshop.family import read_problem
 from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, check_form
-from dpbb.result import Improvement, Proof, Status
+from dpbb.result import Proof, Status
 
 
 def doubt_of(
@@ -120,8 +120,3 @@ def read_all(
                 doubts.append(f"{file}: {doubt}; not counted")
             found.append(record)
     return found, doubts
-
-
-def steps_of(trajectory: Iterable[Improvement]) -> tuple[tuple[float, int, str], ...]:
-    """Return incumbents as a record has them."""
-    return tuple((round(one.seconds, 3), one.value, one.source) for one in trajectory)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbb import api
-from dpbb.campaign.checking import doubt_of, steps_of
+from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import (
     CERTIFICATES,
     CHECKPOINTS,
@@ -483,7 +483,10 @@ class Campaign:
             strategy=result.options.strategy,
             bound=result.options.bound or "",
             options={name: values[name] for name in values if name not in OWN},
-            trajectory=steps_of(result.trajectory),
+            trajectory=tuple(
+                (round(one.seconds, 3), one.value, one.source)
+                for one in result.trajectory
+            ),
             error="",
         )
         return found if found.proved else found.with_best_of(record)
