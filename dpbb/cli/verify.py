@@ -52,8 +52,6 @@ needs no certificate: dpbb verify --print-checker > checker.py"""
         "200,000)",
         "--draws K=40": "nodes to draw of larger trees, and a quarter as many by "
         "claimed nodes; their units are explored again (default: 40; 0: only add up)",
-        "--most-nodes N": "with --finer: of a part (default: as few as there is room "
-        "for)",
         f"--engine {'|'.join(EngineName)}=auto": "what explores them (default: "
         "cpu, or reference for other problems)",
         "--seed SEED": "repeats a draw; it shows nothing if who made the "
@@ -89,9 +87,8 @@ def run_verify(args: argparse.Namespace) -> int:
     from dpbb.flowshop.family import read_problem
     from dpbb.proof.verify import DIGEST, verify
 
-    for name in ("nodes", "most_nodes", "draws"):
-        flag = "--" + name.replace("_", "-")
-        kinds.optional(kinds.whole(0)).check(getattr(args, name), flag)
+    for name in ("nodes", "draws"):
+        kinds.optional(kinds.whole(0)).check(getattr(args, name), f"--{name}")
     mine = args.instance and read_problem(args.instance, data_dir=args.data)
     seed = args.seed
     if seed not in (None, DIGEST):
@@ -114,7 +111,6 @@ def run_verify(args: argparse.Namespace) -> int:
             engine=args.engine,
             seed=seed,
             nodes=args.nodes,
-            most_nodes=args.most_nodes,
             everything=args.all,
             finer=args.finer,
             elsewhere=elsewhere,

@@ -287,10 +287,13 @@ class Tree:
 
         Below each of its roots: one large subtree may be hidden among thousands.
         """
+        return self.size_of(self._owned(part), ub, rng)
+
+    def size_of(self, roots: WorkUnit, ub: int, rng: Random) -> float:
+        """Estimate the number of nodes below roots."""
         sampler = self._samplers.get(ub)
         if sampler is None:
             sampler = self._samplers[ub] = Sampler(self._problem, self._tree, ub)
-        roots = self._owned(part)
         samples = SAMPLES if sampler.compiled else SAMPLES_PLAIN
         samples = max(1, samples * FEW_ROOTS // max(FEW_ROOTS, len(roots)))
         size = 0.0

@@ -1,45 +1,47 @@
 """Finer books of a tree: explored again in parts so small that any can be audited.
 
 The units of a run are what seats gave each other, and a GPU keeps nearly all of a tree
-to itself. Here the tree is cut where estimates say that subtrees are small enough, and
-what turns out to have too many nodes is cut again.
+to itself. Here the tree is cut until parts are estimated to be small. What turns out
+to have too many nodes all the same is cut again.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import reduce
+from random import Random
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import OptionError
 from dpbb.proof import checker
-from dpbb.proof.cutting import FEW_ROOTS, Cutter, Part
-from dpbb.proof.exploring import Task
+from dpbb.proof.exploring import TOLD_S, Task
+from dpbb.proof.walking import opened, trailing_zeros
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable
 
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
-    from dpbb.proof.cutting import Cut, Root
-    from dpbb.proof.exploring import Counts
+    from dpbb.proof.exploring import Counts, Tree
 
-    Done = tuple[list[Root], Counts]
-    ExploreTasks = Callable[[Sequence[Task]], Generator[tuple[int, Counts | None]]]
-
-ROUND = 1 / 128
-"""About this part of the tree is cut while as much is explored, and so on."""
-
-ALL_SMALL = 1 / 16
-"""About this part is explored at a time once all parts are small enough."""
+    Done = tuple[list[tuple[int, ...]], Counts]
 
 MOST_UNITS = 20_000 - 1
 """Beside the first unit, the whole tree: files of more would be too large to read."""
+
+SMALL = 1 / 2
+"""What is estimated at more than this share of the nodes that a part may have is cut
+before it is explored."""
+
+PIECES = 64
+"""Parts that come from one at most."""
+
+FEW_ROOTS = 64
+"""Neighbors are listed as one unit up to so many roots."""
 
 
 def least_part(claimed: int) -> int:
@@ -47,56 +49,11 @@ def least_part(claimed: int) -> int:
     return max(1, 8 * claimed // MOST_UNITS)
 
 
-def claimed_by(content: dict[str, Any]) -> int:
-    """Nodes that the tree of a certificate is said to have."""
-    return sum(content["totals"][name] for name in ("decomposed", "leaves"))
-
-
-class Progress:
-    """What is done of a tree, and what is left.
-
-    Attributes
-    ----------
-    parts
-        Those that are not done.
-    done, nodes
-        Roots of parts that are done, and counts; nodes of all of them.
-    closed, above
-        Subtrees pruned, by depth, and nodes, above all parts.
-
-    Parameters
-    ----------
-    claimed
-        Nodes of the tree.
-    """
-
-    def __init__(self, claimed: int) -> None:
-        self.parts = {Part(claimed, [()])}
-        self.done: list[Done] = []
-        self.nodes = 0
-        self.closed: Counter[int] = Counter()
-        self.above = 0
-
-    def note_done(self, part: Part, counts: Counts) -> None:
-        """Take counts of a part."""
-        self.parts.remove(part)
-        self.done.append((part.roots, counts))
-        self.nodes += counts[0] + counts[1]
-
-    def note_cut(self, cut: Cut) -> None:
-        """Take parts in the place of those that were cut."""
-        self.parts -= {*cut.parts}
-        self.parts |= {*cut.new}
-        self.closed += cut.closed
-        self.above += cut.above
-
-
 def in_parts(
     content: dict[str, Any],
     problem: Problem[Any],
     tree: TreeOptions,
-    explore_tasks: ExploreTasks,
-    most: int,
+    explored: Tree,
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], Counts]:
     """Explore the tree of a certificate.
@@ -105,113 +62,83 @@ def in_parts(
     ----------
     content, problem, tree
         The certificate, and what it is about.
-    explore_tasks
-        Of ``exploring.Tree``.
-    most
-        A part that has more nodes is cut (a few for each job are allowed). Units are
-        larger only where a certificate has no room for so many.
+    explored
+        What estimates and explores.
 
     Returns
     -------
     tuple of dict and tuple
         Finer books, and all counts.
-
-    Raises
-    ------
-    OptionError
-        The parts have too many roots for a certificate.
     """
-    floor = checker.floor_of(content)
-    # of roots that cannot be cut: two jobs are left, and they count nodes above them
-    most = max(most, problem.n_jobs + 3)
-    claimed = claimed_by(content)
-    progress = Progress(claimed)
-    cutter = Cutter(problem, tree, floor, most)
-    given_up = 0
-    with ThreadPoolExecutor(1, "dpbb-cut") as pool:
-        try:
-            cutting: Future[Cut] | None = None
-            while progress.parts:
-                unsure = [part for part in progress.parts if not part.is_small]
-                if cutting is None and unsure:
-                    cutting = pool.submit(cutter.cut, _some(unsure, ROUND * claimed))
-                share = ROUND if unsure else ALL_SMALL
-                small = (part for part in progress.parts if part.is_small)
-                if waiting := _some(small, share * claimed):
-                    explored = progress.nodes / claimed
-                    say(f"{explored:.1%} explored, explores {len(waiting)} parts")
-                    large = _explore(
-                        progress, waiting, explore_tasks, problem.n_jobs, floor, most
-                    )
-                    cutter.note(len(waiting), large)
-                    given_up += large
-                if cutting is not None and (not waiting or cutting.done()):
-                    cut, cutting = cutting.result(), None
-                    progress.note_cut(cut)
-                    if cut.parts:
-                        say(f"cut {len(cut.parts)} parts of more than {most} nodes")
-        finally:
-            cutter.over.set()
-    say(f"gave up {given_up} parts of more than {most} nodes")
-    progress.done.sort(key=lambda part: part[0])
-    done, larger = _merged(progress.done, most), most
-    while len(done) > MOST_UNITS:
-        if larger > claimed:
-            raise OptionError(
-                f"most_nodes: expected so many that there are at most {MOST_UNITS} "
-                f"parts, got {most}"
-            )
-        larger += larger // 8 + 1
-        done = _merged(progress.done, larger)
-    return _books(content, floor, [([()], (progress.above, 0, progress.closed)), *done])
+    floor, n_jobs = checker.floor_of(content), problem.n_jobs
+    claimed = sum(content["totals"][name] for name in ("decomposed", "leaves"))
+    # of roots that cannot be cut two jobs are left, and they count nodes above them
+    most = max(least_part(claimed), n_jobs + 3)
+    done: list[Done] = []
+    closed: Counter[int] = Counter()  # above all parts
+    above = nodes = 0
+    large = [(WorkUnit.whole(n_jobs), float(claimed))]
 
+    def size_of(roots: WorkUnit, seed: int) -> float:
+        can_be_cut = len(roots) > 1 or roots.depths[0] < n_jobs - 2
+        random = Random(seed)  # noqa: S311 - the same parts wherever it is called
+        return explored.size_of(roots, floor, random) if can_be_cut else 0.0
 
-def _explore(
-    progress: Progress,
-    waiting: list[Part],
-    explore_tasks: ExploreTasks,
-    n_jobs: int,
-    floor: int,
-    most: int,
-) -> int:
-    """Explore parts, note which are done; returns how many are too large."""
-    large = 0
-    units = (WorkUnit.from_paths(n_jobs, part.roots) for part in waiting)
-    with closing(explore_tasks([Task(unit, floor, most) for unit in units])) as answers:
-        for index, found in answers:
-            part = waiting[index]
-            if found is not None:
-                progress.note_done(part, found)
-            else:
-                part.nodes, part.is_small = 2 * most, False
-                large += 1
-    return large
-
-
-def _some(parts: Iterable[Part], most: float) -> list[Part]:
-    """Return parts that have about so many nodes together, the smallest first."""
-    taken: list[Part] = []
-    nodes = 0
-    for part in sorted(parts, key=lambda part: (part.nodes, part.roots)):
-        if taken and nodes > most:
-            break
-        taken.append(part)
-        nodes += part.nodes
-    return taken
+    while large:
+        parts = []
+        for roots, size in large:
+            wanted = min(PIECES, 1 + int(size / (SMALL * most)))
+            paths, pruned = opened(problem, tree, roots, floor, wanted)
+            closed.update(map(len, pruned))
+            above += sum(map(trailing_zeros, pruned))
+            step = min(wanted, len(paths))
+            parts += [
+                WorkUnit.from_paths(n_jobs, paths[at::step]) for at in range(step)
+            ]
+        with ThreadPoolExecutor(explored.threads) as pool:
+            sizes = [*pool.map(size_of, parts, range(len(parts)))]
+        sized = [*zip(parts, sizes, strict=True)]
+        large = [part for part in sized if part[1] > SMALL * most]
+        tasks = [Task(roots, floor, most) for roots, s in sized if s <= SMALL * most]
+        say(
+            f"{nodes / claimed:.1%} explored, explores {len(tasks)} parts, and cuts "
+            f"{len(large)}"
+        )
+        told = time.monotonic()
+        with closing(explored.explore_tasks(tasks)) as answers:
+            for index, found in answers:
+                roots = tasks[index].roots
+                if found is None:
+                    large.append((roots, 2.0 * most))
+                    continue
+                done.append(([*map(roots.path, range(len(roots)))], found))
+                nodes += found[0] + found[1]
+                if time.monotonic() > told + TOLD_S:
+                    told = time.monotonic()
+                    say(f"{nodes / claimed:.1%} explored")
+    done.sort(key=lambda part: part[0])
+    return _books(content, floor, [([()], (above, 0, closed)), *_merged(done, most)])
 
 
 def _merged(done: list[Done], most: int) -> list[Done]:
-    """Put neighbors together as long as they can be explored, and listed, as one."""
-    found: list[Done] = []
-    for paths, counts in done:
-        if found:
+    """Put neighbors together: as few as can be explored and listed as one unit.
+
+    More where there would be too many units.
+    """
+    share = 1.0
+    while True:
+        found = done[:1]
+        for paths, counts in done[1:]:
             before, sums = found[-1]
             nodes = sum(sums[:2]) + sum(counts[:2])
-            if nodes <= most and len(before) + len(paths) <= FEW_ROOTS:
+            few = len(before) + len(paths) <= share * FEW_ROOTS
+            if few and nodes <= share * most:
                 found[-1] = before + paths, checker.plus(sums, counts)
-                continue
-        found.append((paths, counts))
-    return found
+            else:
+                found.append((paths, counts))
+        if len(found) <= MOST_UNITS:
+            return found
+        share *= 9 / 8
 
 
 def _books(

@@ -28,7 +28,7 @@ from dpbb.problems import decoded, decoder_of, encoded, name_of_bound, unknown
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, check_form
 from dpbb.proof.exploring import Counts, Elsewhere, Tree
-from dpbb.proof.finer import claimed_by, in_parts, least_part
+from dpbb.proof.finer import in_parts
 from dpbb.text.files import check_writable
 from dpbb.text.names import plural
 
@@ -139,7 +139,6 @@ def verify(
     engine: AnyEngine = "auto",
     seed: int | Literal["digest"] | None = None,
     nodes: int | None = None,
-    most_nodes: int | None = None,
     everything: bool = False,
     finer: str | Path | None = None,
     elsewhere: Elsewhere | None = None,
@@ -168,13 +167,11 @@ def verify(
     nodes
         Budget of all that is explored again; a tree that fits is explored as a whole.
         None: ``NODES``.
-    most_nodes
-        Of a part, with ``finer``; None: as few as there is room for.
     everything
         Explore everything that is claimed, unit by unit, whatever its size.
     finer
-        Explore the whole tree in parts of at most ``most_nodes``, and write a
-        certificate with these as units: an audit of it can explore what it draws.
+        Explore the whole tree in small parts, and write a certificate with these as
+        units: an audit of it can explore what it draws.
     elsewhere
         Does so in another place, such as a cluster; None: in this process.
     instance
@@ -196,9 +193,7 @@ def verify(
     """
     kinds.one_of("auto", *NODES).check(engine, "engine")
     kinds.whole(0).check(draws, "draws")
-    limit = kinds.optional(kinds.whole(0))
-    limit.check(nodes, "nodes")
-    limit.check(most_nodes, "most_nodes")
+    kinds.optional(kinds.whole(0)).check(nodes, "nodes")
     if seed != DIGEST:
         kinds.optional(kinds.is_a(int, "an int")).check(seed, "seed")
     kinds.flag().check(everything, "everything")
@@ -256,9 +251,12 @@ def verify(
                     )
                     verdict, found = audit.run(budget, draws, everything)
                 else:
-                    fine, found = _made_finer(tree, content, problem, most_nodes, told)
+                    options = TreeOptions.from_json(content["tree"])
+                    fine, counts = in_parts(*(content, problem, options, tree, told))
+                    _check_total(content, counts)
                     Certificate(fine).write(finer)
                     verdict = checker.PROVED
+                    found = f"the whole tree has {counts[0] + counts[1]} nodes"
             seconds = time.monotonic() - began
             found = f"{found}; by {tree.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(step, True, found))
@@ -300,22 +298,6 @@ def _verification(
     objective = _text(result.get("objective", "makespan"))
     claim = name, status, makespan, bound
     return Verification(*claim, checks, verdict, digest, notes, seed, objective)
-
-
-def _made_finer(
-    explored: Tree,
-    content: dict[str, Any],
-    problem: Problem[Any],
-    most_nodes: int | None,
-    say: Callable[[str], None],
-) -> tuple[dict[str, Any], str]:
-    """Return finer books, and what was found."""
-    tree = TreeOptions.from_json(content["tree"])
-    most = most_nodes or least_part(claimed_by(content))
-    about = content, problem, tree, explored.explore_tasks, most, say
-    fine, counts = in_parts(*about)
-    _check_total(content, counts)
-    return fine, f"the whole tree has {counts[0] + counts[1]} nodes"
 
 
 def _check_total(content: dict[str, Any], found: Counts) -> None:

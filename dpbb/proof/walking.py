@@ -20,19 +20,33 @@ if TYPE_CHECKING:
     from dpbb.problem import Problem
 
     Path = Sequence[int]
+    Digits = tuple[int, ...]
 
 
 def expanded(
     problem: Problem[Any], tree: TreeOptions, roots: WorkUnit, ub: int, wanted: int
 ) -> WorkUnit:
+    """Replace shallow roots by their children until so many are not pruned."""
+    is_open, pruned = opened(problem, tree, roots, ub, wanted)
+    return WorkUnit.from_paths(problem.n_jobs, sorted([*is_open, *pruned]))
+
+
+def opened(
+    problem: Problem[Any], tree: TreeOptions, roots: WorkUnit, ub: int, wanted: int
+) -> tuple[list[Digits], list[Digits]]:
     """Replace shallow roots by their children until so many are not pruned.
 
     Only nodes that are not pruned are replaced: what is closed is closed at the depth
     at which any search closes it.
+
+    Returns
+    -------
+    tuple of list
+        Paths of those that are not pruned, and of the others.
     """
     number = count()  # nodes are not compared
     growing = Growing(problem, tree, ub)
-    done: list[tuple[int, ...]] = []
+    done: list[Digits] = []
     nodes: list[tuple[int, int, Node]] = []
 
     def add(found: Iterable[Node]) -> None:
@@ -45,9 +59,7 @@ def expanded(
     add(growing.walked(map(roots.path, range(len(roots)))))
     while nodes and len(done) + len(nodes) < wanted:
         add(growing.children(heapq.heappop(nodes)[2]))
-    open_nodes = (node.path for _, _, node in nodes)
-    paths = sorted([*done, *open_nodes, *growing.pruned])
-    return WorkUnit.from_paths(problem.n_jobs, paths)
+    return sorted([*done, *(node.path for _, _, node in nodes)]), growing.pruned
 
 
 class Node(NamedTuple):

@@ -8,27 +8,34 @@ import pytest
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.estimation.sampling import Sampler
 from dpbb.proof import checker
+from dpbb.proof import finer as books
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from dpbb.proof.walking import trailing_zeros
 from tests.unit.proof.conftest import deal, pairs, totals
 
 
-def finer(content, path, **options):
-    found = verify(Certificate(content), engine="reference", finer=path, **options)
+@pytest.fixture
+def most(monkeypatch):
+    """Set how many nodes a part may have."""
+    return lambda nodes: monkeypatch.setattr(books, "least_part", lambda _: nodes)
+
+
+def finer(content, path):
+    found = verify(Certificate(content), engine="reference", finer=path)
     assert found.verdict == checker.PROVED, found.summary()
     return Certificate.read(path).content
 
 
 def test_what_one_seat_explored_alone_can_be_audited_afterwards(
-    optimal, both, tmp_path, monkeypatch
+    optimal, both, tmp_path, most
 ):
     """One large unit is not checked enough; parts of 30 nodes are."""
+    most(30)
     coarse = deal(optimal, optimal["result"]["ub"])
     nodes = sum(coarse["totals"][key] for key in ("decomposed", "leaves"))
-    fine = finer(coarse, tmp_path / "fine.json.gz", most_nodes=30)
+    fine = finer(coarse, tmp_path / "fine.json.gz")
     assert fine["totals"] == coarse["totals"]
     assert len(fine["units"]) > nodes / 30
     assert max(sizes(fine)) <= 30
@@ -59,9 +66,10 @@ def without(fine, numbers):
 
 
 @pytest.mark.parametrize("kept", [1, 2])
-def test_parts_that_are_left_out_are_missed(kept, optimal, both, tmp_path):
+def test_parts_that_are_left_out_are_missed(kept, optimal, both, tmp_path, most):
     """All sums hold: they are closed subtrees of the unit that the others are from."""
-    fine = finer(deal(optimal, optimal["result"]["ub"]), tmp_path / "a", most_nodes=20)
+    most(20)
+    fine = finer(deal(optimal, optimal["result"]["ub"]), tmp_path / "a")
     numbers = range(len(fine["units"]) - 1)
     content = without(fine, {number for number in numbers if number % 3 >= kept})
     checker.check_books(content)
@@ -72,23 +80,13 @@ def sizes(content):
     return [row[1] + row[2] for row in content["units"][1:]]
 
 
-@pytest.mark.parametrize("factor", [0.0, 1e-3, 1e3])
-def test_parts_do_not_rest_on_estimates(factor, optimal, tmp_path, monkeypatch):
-    """What was estimated at too little is cut until it is small."""
+def test_all_devices_explore(optimal, tmp_path, monkeypatch, most):
+    most(50)
     whole = deal(optimal, optimal["result"]["ub"])
-    each = Sampler.each
-    monkeypatch.setattr(Sampler, "each", lambda *args: factor * each(*args))
-    fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
-    assert fine["totals"] == whole["totals"]
-    assert max(sizes(fine)) <= 50
-
-
-def test_all_devices_explore(optimal, tmp_path, monkeypatch):
-    whole = deal(optimal, optimal["result"]["ub"])
-    one = finer(whole, tmp_path / "1.json.gz", most_nodes=50)
+    one = finer(whole, tmp_path / "1.json.gz")
     engine = type(get_engine("reference"))
     monkeypatch.setattr(engine, "devices", lambda *_: 3 * [Device("cpu", "test")])
-    assert finer(whole, tmp_path / "3.json.gz", most_nodes=50) == one
+    assert finer(whole, tmp_path / "3.json.gz") == one
 
 
 def test_a_schedule_that_was_missed_is_found(optimal, tmp_path):
@@ -100,7 +98,7 @@ def test_a_schedule_that_was_missed_is_found(optimal, tmp_path):
     for row in false["units"]:
         row[4] = [false["result"]["ub"]] * 2
     path = tmp_path / "fine.json.gz"
-    found = verify(Certificate(false), engine="reference", finer=path, most_nodes=50)
+    found = verify(Certificate(false), engine="reference", finer=path)
     assert found.verdict == checker.FALSE, found.summary()
     assert "was missed" in found.checks[-1].found
     assert not path.exists()

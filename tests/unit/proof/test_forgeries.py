@@ -14,7 +14,7 @@ import pytest
 
 from dpbb.options import TreeOptions
 from dpbb.problems import decoded
-from dpbb.proof import checker
+from dpbb.proof import checker, finer
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.exploring import Tree
 from dpbb.proof.verify import verify
@@ -38,9 +38,9 @@ def honest(tmp_path_factory):
     folder = tmp_path_factory.mktemp("honest")
     content = run_certificate(folder, TIMES, engine="cpu", workers=0)
     path = folder / "fine.json.gz"
-    found = verify(
-        Certificate(content), engine="cpu", finer=path, most_nodes=600, draws=0
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finer, "least_part", lambda _: 600)
+        found = verify(Certificate(content), engine="cpu", finer=path, draws=0)
     assert found.verdict == checker.PROVED
     return Certificate.read(path).content
 

@@ -114,7 +114,7 @@ def test_a_schedule_above_the_root_bound_does_not_hold(proved, both):
 @pytest.mark.parametrize(
     "change",
     [
-        *({name: "x"} for name in ("engine", "draws", "nodes", "most_nodes")),
+        *({name: "x"} for name in ("engine", "draws", "nodes")),
         *({name: "x"} for name in ("seed", "everything", "elsewhere", "say")),
         {"nodes": -1},
         {"finer": 3},
