@@ -48,11 +48,13 @@ def shop_of(objective, feature, seed, n=N):
     return dpbb.FlowShop(rng.integers(0, 9, (n, M)), objective=objective, **given)
 
 
+HERE = {
+    "engine": "reference", "workers": 0, "progress": "none", "heuristics": "none",
+}  # fmt: skip
+
+
 def certified(shop, path, **options):
-    dpbb.solve(
-        shop, engine="reference", workers=0, certificate=str(path), progress="none",
-        **options,
-    )  # fmt: skip
+    dpbb.solve(shop, certificate=str(path), **HERE, **options)
     with gzip.open(path, "rt") as file:
         return json.load(file)
 
@@ -74,7 +76,7 @@ def test_trees_are_the_same(tmp_path, objective, feature):
     for seed in range(3):
         shop = shop_of(objective, feature, seed)
         path = tmp_path / f"{seed}.json.gz"
-        best = dpbb.solve(shop, engine="reference", workers=0, progress="none").makespan
+        best = dpbb.solve(shop, **HERE).makespan
         # one bound from the start: counts are exact
         certificate = certified(shop, path, cutoff=best)
         assert certificate["totals"]["decomposed"] >= 0
