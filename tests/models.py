@@ -26,6 +26,10 @@ WeightedTardiness = example(EXAMPLE).WeightedTardiness
 OWN_SEARCH = example(SEARCH)
 NextMachine, InPython = OWN_SEARCH.NextMachine, OWN_SEARCH.InPython
 swaps = OWN_SEARCH.swaps
+HERE = {
+    "workers": 0, "engine": "reference", "heuristics": "none", "verbosity": "quiet",
+}  # fmt: skip
+"""Options of a search that compiles nothing."""
 
 
 class TotalCompletion(dpbb.Model):

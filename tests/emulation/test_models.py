@@ -48,7 +48,7 @@ def test_flow_shops_count_as_on_the_reference(gpu, kind, objective, released):
     def explored(problem, ub):
         return on_gpu(gpu, problem, ub)
 
-    check_engine(kind, objective, released, explored, seeds=2)
+    check_engine(kind, objective, released, explored, range(2))
 
 
 def test_flow_shops_with_given_ends_count_as_on_the_reference(gpu):

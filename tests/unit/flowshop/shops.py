@@ -9,6 +9,7 @@ import dpbb
 from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.problem import kinds_of
 from dpbb.testing import check_model
+from tests.models import HERE
 from tests.unit.modeling.test_cpu import counted
 
 SETUPS = "setups", "late setups"
@@ -115,9 +116,7 @@ def check(kind, objective, released, seeds, most=(7, 6)):
             check_model(problem, nodes=20, engines=(), seed=seed)
         orders, costs = costs_of(problem, objective, how)
         assert (problem.evaluate_all(orders) == costs).all()
-        found = dpbb.solve(
-            problem, workers=0, engine="reference", heuristics="none", verbosity="quiet"
-        )
+        found = dpbb.solve(problem, **HERE)
         order = [*found.permutation]
         assert found.makespan == costs.min() == costs[(orders == order).all(axis=1)]
         schedule = problem.schedule(order)
@@ -130,7 +129,7 @@ def check(kind, objective, released, seeds, most=(7, 6)):
 
 def check_engine(kind, objective, released, explored, seeds, sizes=((6, 3),)):
     """Compare with the reference, node for node, and with brute force."""
-    for seed, size in product(range(seeds), sizes):
+    for seed, size in product(seeds, sizes):
         rng = np.random.default_rng(seed)
         problem, how = random_shop(rng, kind, objective, released, size)
         orders, costs = costs_of(problem, objective, how)

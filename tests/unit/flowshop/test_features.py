@@ -14,6 +14,7 @@ from dpbb.problem import kinds_of
 from dpbb.problems import decoded, encoded
 from dpbb.testing import check_model
 from dpbb.text.labels import Names
+from tests.models import HERE
 from tests.unit.flowshop.shops import check, check_engine, each, on_cpu, random_shop
 
 
@@ -30,17 +31,20 @@ def test_costs_and_optima_of_many_shops(kind, objective, released):
 
 
 @pytest.mark.parametrize(
-    ("kind", "objective"),
-    [("setups", "max-tardiness"), ("lags, unlimited", "weighted-tardiness")],
+    ("kind", "objective", "seeds"),
+    [
+        ("setups", "max-tardiness", (1, 2, 3)),  # each with equal jobs
+        ("lags, unlimited", "weighted-tardiness", (0, 1, 2)),
+    ],
 )
-def test_the_compiled_search_counts_as_the_reference(kind, objective):
-    check_engine(kind, objective, True, on_cpu, 3)
+def test_the_compiled_search_counts_as_the_reference(kind, objective, seeds):
+    check_engine(kind, objective, True, on_cpu, seeds)
 
 
 @pytest.mark.slow
 @each
 def test_every_compiled_search_counts_as_the_reference(kind, objective, released):
-    check_engine(kind, objective, released, on_cpu, 5, ((6, 3), (7, 2), (5, 7)))
+    check_engine(kind, objective, released, on_cpu, range(5), ((6, 3), (7, 2), (5, 7)))
 
 
 @each
@@ -230,7 +234,7 @@ def test_set_ups_and_dates_are_in_every_form_of_a_schedule(anticipatory, tmp_pat
         shop, objective="total-tardiness",
         setups=[[0, 3, 1], [2, 0, 0], [4, 1, 0], [1, 2, 0]], anticipatory=anticipatory,
     )  # fmt: skip
-    result = dpbb.solve(problem, workers=0, engine="reference", verbosity="quiet")
+    result = dpbb.solve(problem, **HERE)
     schedule, order = result.schedule(), result.permutation
     job, other = order[:2]
     gap = problem.features.setups[job, other].tolist()

@@ -11,6 +11,7 @@ from dpbb.errors import InstanceError
 from dpbb.flowshop.pyjobshop import from_pyjobshop, pyjobshop_model, to_pyjobshop
 from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.text.labels import Names
+from tests.models import HERE
 
 pyjobshop = pytest.importorskip("pyjobshop", reason="needs pyjobshop")
 
@@ -139,7 +140,7 @@ def test_both_solvers_find_the_same_optimum(objective, feature):
         read = from_pyjobshop(data)
         if feature or released or objective != "makespan":
             assert read.digest == shop.digest
-        result = dpbb.solve(read, workers=0, engine="reference", verbosity="quiet")
+        result = dpbb.solve(read, **HERE)
         ours = to_pyjobshop(data, result)
         theirs = pyjobshop.solve(data, display=False, num_workers=1)
         assert theirs.status.value == "Optimal"

@@ -15,6 +15,7 @@ from dpbb.plotting import gantt
 from dpbb.problem import kinds_of
 from dpbb.testing import check_model
 from dpbb.text.clock import UNITS, Unit
+from tests.models import HERE
 
 
 def test_types_name_all_that_there_is():
@@ -114,7 +115,7 @@ def test_a_half_filled_column_is_refused_with_the_cell(text, said, tmp_path):
 
 def test_when_jobs_leave_is_in_every_form_of_a_schedule():
     problem = dpbb.FlowShop([[1, 9], [2, 3]], blocking=True)
-    result = dpbb.solve(problem, workers=0, verbosity="quiet")
+    result = dpbb.solve(problem, **HERE)
     schedule = result.schedule()
     job = result.permutation[1]
     assert schedule.leave[job, 0] > schedule.end[job, 0]
@@ -147,11 +148,3 @@ def test_the_page_has_the_table_of_the_code():
     path = Path(__file__).parents[3] / "docs/make_shop.py"
     made = runpy.run_path(str(path))
     assert made["PAGE"].read_text(encoding="utf-8") == made["page"]()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "best"), [("ta002", 15151), ("ta011", 20911)])
-def test_total_completion_times_of_taillard(name, best):
-    problem = FlowShop(name, objective="total-completion")
-    result = dpbb.solve(problem, upper_bound=best + 1, engine="cpu", verbosity="quiet")
-    assert result.makespan == best

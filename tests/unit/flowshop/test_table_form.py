@@ -9,6 +9,7 @@ from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.table_form import TableForm
 from dpbb.text.labels import Names
+from tests.models import HERE
 
 DATED = {"origin": "2026-05-04T06:00", "unit": "min"}
 
@@ -229,7 +230,7 @@ def test_dates_survive_files(tmp_path, book):
     problem = read_problem(
         tmp_path / "shop.xlsx", table=form, objective="total-tardiness"
     )
-    result = dpbb.solve(problem, workers=0, verbosity="quiet", progress="none")
+    result = dpbb.solve(problem, **HERE)
     again = dpbb.Result.from_json(result.to_json())
     assert again.names == result.names
     assert again.schedule().end.tolist() == result.schedule().end.tolist()

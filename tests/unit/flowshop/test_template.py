@@ -6,6 +6,7 @@ import dpbb
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.template import JOBS, MACHINES, write_template
+from tests.models import HERE
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -15,7 +16,7 @@ def test_the_template_is_solved_as_it_is_and_filled_in(tmp_path):
     write_template(path)
     with pytest.raises(OptionError, match="not there yet"):
         write_template(path)
-    result = dpbb.solve(path, workers=0, verbosity="quiet", progress="none")
+    result = dpbb.solve(path, **HERE)
     assert result.makespan == 24
     assert (result.names.jobs, result.names.machines) == (tuple(JOBS), MACHINES)
     book = openpyxl.load_workbook(path)

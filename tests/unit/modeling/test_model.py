@@ -10,7 +10,7 @@ import dpbb
 from dpbb.options import SolveOptions
 from dpbb.problem import NO_CHILD, ImprovesSchedules, Problem
 from dpbb.tree.branching import tree_of
-from tests.models import KINDS, LinearOrdering, random_models
+from tests.models import HERE, KINDS, LinearOrdering, random_models
 
 
 def best_cost(problem):
@@ -28,7 +28,7 @@ def test_the_optimum_is_that_of_brute_force(kind):
     for seed in range(3):
         problem = random_models(np.random.default_rng(seed))[kind]
         assert isinstance(problem, Problem)
-        result = dpbb.solve(problem, workers=0, engine="reference", verbosity="quiet")
+        result = dpbb.solve(problem, **HERE)
         assert result.makespan == best_cost(problem)
 
 
@@ -169,8 +169,7 @@ def test_equal_times_of_an_own_shop_make_no_equal_jobs(kind, least):
     shop = kind([[2, 3], [2, 3], [4, 1]], objective="total-completion")
     shop.trivial_ub *= 10
     assert shop.largest(9) >= shop.trivial_ub
-    how = {"engine": "reference", "workers": 0, "progress": "none"}
-    assert dpbb.solve(shop, heuristics="none", **how).makespan == least
+    assert dpbb.solve(shop, **HERE).makespan == least
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import dpbb
 from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.problem import with_ends
 from dpbb.proof import checker
+from tests.models import HERE
 from tests.processes import run
 
 PROGRAM = Path(checker.__file__)
@@ -46,11 +47,6 @@ def shop_of(objective, feature, seed, n=N):
     if kind.weighted:
         given["weights"] = rng.integers(0, 5, n).tolist()
     return dpbb.FlowShop(rng.integers(0, 9, (n, M)), objective=objective, **given)
-
-
-HERE = {
-    "engine": "reference", "workers": 0, "progress": "none", "heuristics": "none",
-}  # fmt: skip
 
 
 def certified(shop, path, **options):
