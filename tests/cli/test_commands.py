@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
@@ -51,15 +50,6 @@ def test_info_as_json(dpbb, shop):
     assert facts["best_known_makespan"] is None
     assert len(facts["digest"]) == 64
     assert facts["lb1_root"] <= facts["lb1_children"] <= 9
-
-
-@pytest.mark.parametrize("flag", ["--quiet", "--log-json"])
-def test_nothing_is_told_where_only_a_result_is_asked_for(dpbb, shop, flag):
-    ran = dpbb("solve", shop, "--workers", "0", flag, "--json")
-    assert json.loads(ran.out)["makespan"]
-    assert [
-        json.loads(line) for line in ran.err.splitlines()
-    ] == [] or flag != "--quiet"
 
 
 def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
@@ -113,17 +103,6 @@ def test_engines_says_which_and_why_not(dpbb):
     assert "thread(s)" in text
 
 
-def test_module_and_script_are_the_same(monkeypatch, capsys):
-    import runpy
-
-    monkeypatch.setattr(sys, "argv", ["dpbb", "info", "ta001"])
-    monkeypatch.setattr(cli.atexit, "register", lambda _function: None)
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("dpbb", run_name="__main__")
-    assert end.value.code == 0
-    assert "best known     1278 (optimal)" in capsys.readouterr().out
-
-
 def test_data_check_reads_all_and_compares(dpbb, tmp_path, monkeypatch):
     (tmp_path / "VFR3_2_1.txt").write_text("3 2\n0 1 1 2\n0 3 1 4\n0 5 1 6\n")
     (tmp_path / "VFR10_5_1_Gap.txt").write_text("10 5\n" + "0 1 1 1 2 1 3 1 4 1\n" * 10)
@@ -144,12 +123,3 @@ def test_data_check_reads_all_and_compares(dpbb, tmp_path, monkeypatch):
     assert ran.code == 1  # all others are read
     assert "broken.zip: expected a ZIP archive" in ran.out
     assert json.loads(dpbb("data", "check", "--json").out)["right"] == ["VFR3_2_1"]
-
-
-@pytest.mark.data
-def test_data_check_of_the_whole_benchmark(dpbb, shared):
-    ran = dpbb("data", "check", shared / "data")
-    assert (ran.code, ran.out) == (
-        0,
-        "480 of 480 VRF instances, with the benchmark's times\n",
-    )

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from dpbb.cluster.local import embedded_cluster
 from dpbb.result import Result
 from dpbb.text.labels import Names
 from tests.unit.result.test_result import KEYS
@@ -123,17 +122,6 @@ def test_log_json_has_a_snapshot_a_line(dpbb):
     last = json.loads(ran.err.splitlines()[-1])
     assert (last["state"], last["value"]) == ("finished", 1359)
     assert all(json.loads(line) for line in ran.err.splitlines())
-
-
-def test_existing_cluster_is_used_and_left_running(dpbb):
-    with embedded_cluster(dashboard_address=":0") as (cluster, client):
-        address = cluster.scheduler_address
-        for _ in range(2):
-            ran = dpbb("solve", "ta002", "--scheduler", address, "--json", "-q", *TREE)
-            values = json.loads(ran.out)
-            assert (values["status"], values["makespan"]) == ("optimal", 1359)
-            assert values["engine"] == "cpu"
-        assert len(client.scheduler_info()["workers"]) == 1
 
 
 def test_one_job_and_one_machine(dpbb, tmp_path):

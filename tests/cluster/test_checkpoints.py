@@ -310,19 +310,3 @@ def test_a_better_schedule_is_taken_along(tmp_path):
     assert result.makespan <= min(saved.value, better.makespan)
     values = [step.value for step in result.trajectory]
     assert values == sorted(values, reverse=True)
-
-
-def test_custom_problems_are_given_again(tmp_path):
-    from tests.unit.coordination.world import optimum, tiny
-
-    problem = tiny()
-    folder = tmp_path / "run"
-    result = dpbb.solve(problem, checkpoint=str(folder), verbosity="quiet", workers=1)
-    assert result.makespan == optimum(problem)
-    with pytest.raises(CheckpointError, match="expected the problem beside"):
-        dpbb.resume(folder)
-    for again in (
-        dpbb.resume(folder, problem=problem, verbosity="quiet"),
-        dpbb.solve(problem, checkpoint=str(folder), verbosity="quiet"),
-    ):
-        assert again.makespan == result.makespan

@@ -4,14 +4,12 @@ A scheduler that dies is in ``test_checkpoints.py``; exceptions, repeated report
 restart by anybody are in ``test_runs.py`` and ``test_elastic.py``.
 """
 
-import os
-import signal
 import sys
 import threading
 from dataclasses import dataclass, replace
 
 import pytest
-from distributed import Client, Nanny
+from distributed import Client
 from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
@@ -45,26 +43,6 @@ ONE = [("127.0.0.1", 1)]
 SEEDS = (38, 39)
 """Of two storms with all that is asked of them; ``tests.worlds faults`` has more."""
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-
-
-def leases(scheduler, run):
-    hub = scheduler.extensions["dpbb"].hub
-    return len(hub.run(run.run_id).coordinator.book.leases)
-
-
-@POSIX
-@gen_cluster(client=True, nthreads=ONE * 3, Worker=Nanny, timeout=100)
-async def test_several_workers_killed_at_once(c, s, *nannies):
-    """All but one in the middle of their leases; the counts are those of the tree."""
-    instance, ub, *golden = MIDDLE
-    run = await submit(c, spec_of(instance, ub, engine="reference"))
-    await until(lambda: leases(s, run) == 3)
-    for nanny in nannies[1:]:
-        os.kill(nanny.pid, signal.SIGKILL)
-    outcome = await run.result()
-    assert counts(outcome) == tuple(golden)
-    assert outcome.totals.requeues >= 1
-    await run.close()
 
 
 @POSIX

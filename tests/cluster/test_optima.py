@@ -58,18 +58,6 @@ def test_a_run_that_was_stopped_goes_on_in_its_file(client, expected, tmp_path):
     assert not path.exists()  # it was not given again
 
 
-def test_a_file_of_a_run_has_its_optima(client, expected, tmp_path):
-    """Whoever has read them."""
-    path, saved = tmp_path / "optima.txt", tmp_path / "saved.dpbb"
-    with begun(client, path) as run:
-        run.save(saved)
-    path.unlink()
-    result = dpbb.resume(saved, client=client, optima_file=None, **QUIET)
-    assert {" ".join(map(str, jobs)) for jobs in result.optima} == expected
-    assert (result.n_optima, result.n_optima_written) == (len(expected), None)
-    assert not path.exists()
-
-
 def test_a_run_that_is_closed_has_written_what_it_found(client, expected, tmp_path):
     path = tmp_path / "optima.txt"
     with begun(client, path) as run:

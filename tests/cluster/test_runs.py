@@ -9,13 +9,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from distributed import Client, Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.client.run import Run
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode
-from dpbb.errors import ClusterError, OptionError
+from dpbb.errors import ClusterError
 from dpbb.result import Termination
 from tests.cluster.support import (
     HUGE,
@@ -25,13 +23,11 @@ from tests.cluster.support import (
     BrokenFlowShop,
     SlowFlowShop,
     counts,
-    in_task,
     spec_of,
     submit,
     tiny_spec,
     until,
 )
-from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = pytest.mark.cluster
 
@@ -84,24 +80,6 @@ async def test_closing_the_scheduler_leaves_nothing(c, s, a):
     assert not [name for name in s.clients if name.startswith("dpbb")]
 
 
-@gen_cluster(client=True, nthreads=[("127.0.0.1", 4)], timeout=60)
-async def test_late_worker_gets_work(c, s, a):
-    """Units wait in the coordinator: a worker that joins late gets one at once."""
-    run = await submit(c, spec_of(*HUGE))
-    await until(lambda: a.extensions["dpbb"]._links)
-    async with Worker(s.address, nthreads=4) as late:
-        nodes = 0
-        while not nodes:
-            seats = (await run.snapshot()).seats
-            late_ones = [one for one in seats if one.worker == late.address]
-            nodes = sum(one.decomposed for one in late_ones)
-            await asyncio.sleep(0.02)
-        await run.stop()
-        outcome = await run.result()
-        assert any(seat.startswith(late.address) for seat in outcome.seats)
-        await run.close()
-
-
 @gen_cluster(client=True, nthreads=ONE * 4, timeout=100)
 async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
     """A second run gets its half while the first goes on; a third is exact beside."""
@@ -115,19 +93,6 @@ async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
     assert counts(await third.result()) == tuple(golden)
     for run in (third, *runs):
         await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_run_outlives_its_client(c, s, a):
-    """Another client finds the run and its result."""
-    instance, ub, *golden = LARGE
-    async with Client(s.address, asynchronous=True) as other:
-        run_id = (await submit(other, spec_of(instance, ub))).run_id
-    run = Run(c, run_id)
-    assert counts(await run.result()) == tuple(golden)
-    await run.close()
-    with pytest.raises(ClusterError, match="expected a run of this cluster"):
-        await Run(c, run_id).snapshot()
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)
@@ -149,34 +114,6 @@ async def test_what_fails_at_every_tick_costs_nobody_else_its_turn(c, s, a):
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=100)
-async def test_offer_callbacks_and_iteration(c, s, a):
-    """A better permutation from outside steers a live run, and is told of."""
-    spec = tiny_spec(n_jobs=7, n_machines=4, problem_class=SlowFlowShop)
-    best, orders = best_orders(spec.problem.times)
-    run = await submit(c, spec)
-    seen, bounds = [], []
-    run.on_incumbent(lambda snapshot: seen.append(snapshot.value))
-
-    async def note(snapshot):
-        bounds.append(snapshot.lower_bound)
-
-    run.on_lower_bound(note)
-    assert await run.offer(min(orders))
-    assert not await run.offer(max(orders))
-    with pytest.raises(OptionError, match="expected 7 jobs, got 3"):
-        await run.offer([1, 2, 3])
-    snapshots = [snapshot async for snapshot in run.stream(0.05)]
-    assert snapshots[-1].termination == "exhausted"
-    assert snapshots[-1].value == best
-    outcome = await run
-    assert outcome.value == outcome.lower_bound == best
-    assert seen[-1] == best
-    assert bounds == sorted(set(bounds))
-    assert bounds[-1] == best
-    await run.close()
-
-
-@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_exception_in_a_task_reaches_the_user(c, s, a):
     """With the worker's traceback, after other seats had their chance."""
     run = await submit(c, tiny_spec(problem_class=BrokenFlowShop))
@@ -184,30 +121,6 @@ async def test_exception_in_a_task_reaches_the_user(c, s, a):
         await run.result()
     assert "ArithmeticError: the bound is broken" in str(error.value)
     assert "child_bounds" in str(error.value)
-    await run.close()
-
-
-class FlakyFlowShop(TinyFlowShop):
-    """A problem whose bound fails once."""
-
-    failed = False
-
-    def child_bounds(self, state, jobs, *, back):
-        if in_task() and not FlakyFlowShop.failed:
-            FlakyFlowShop.failed = True
-            raise ArithmeticError("once")
-        return super().child_bounds(state, jobs, back=back)
-
-
-@gen_cluster(client=True, nthreads=TWO, timeout=100)
-async def test_exception_once_loses_no_work(c, s, a, b):
-    """The unit is explored again, and the counts are those of a run without it."""
-    spec = tiny_spec(problem_class=FlakyFlowShop)
-    run = await submit(c, spec)
-    outcome = await run.result()
-    assert FlakyFlowShop.failed
-    assert outcome.exhausted
-    assert outcome.value == best_orders(spec.problem.times)[0]
     await run.close()
 
 

@@ -58,12 +58,6 @@ def test_golden_tree(gpu, case):
     assert total.best is None
 
 
-def test_golden_tree_of_another_rule(gpu):
-    name, ub, expected = TA049_MINBRANCH
-    tree = TreeOptions(BranchingRule.MINBRANCH, branching_ub=ub)
-    assert counted(gpu.explore(problem_of(name), tree, ub)) == expected
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_counts_are_those_of_the_naive_tree(gpu, rule):
     if steals(gpu) and rule not in (BranchingRule.MINMIN, BranchingRule.MINBRANCH):

@@ -47,14 +47,6 @@ def test_tree_has_the_size_that_the_cpu_engine_counts(
     assert total.best is None
 
 
-def test_the_table_has_wide_and_narrow_instances():
-    kinds = set()
-    for name, ub, _, _ in ROWS:
-        problem = benchmark_problem(name)
-        kinds.add(lb1_cuda.needs_wide(problem, ub))
-    assert kinds == {False, True}
-
-
 @pytest.mark.parametrize("explorers", [1, 4096, 16384, 131072])
 @pytest.mark.parametrize("block_size", [32, 128, 512])
 @pytest.mark.parametrize("balance", list(Balance))

@@ -39,22 +39,6 @@ def test_costs_are_those_of_the_cpu(name, criterion):
     assert found.tolist() == expected
 
 
-@pytest.mark.data
-def test_all_benchmarks_agree(shared):
-    """ft, la, abz, orb, swv, yn and ta."""
-    files = sorted((shared / "data" / "jobshop" / "instances").glob("*.txt"))
-    assert len(files) == 162
-    for file in files:
-        shop = load(file)
-        sequences = random_sequences(shop, 64, seed=2)
-        orders = orders_of(shop, sequences[:8], n_cyclic=3)
-        for given, encoding in ((sequences, "sequence"), (orders, "machine_orders")):
-            on_cpu = evaluate(shop, given, encoding=encoding, device="cpu")
-            on_gpu = evaluate(shop, given, encoding=encoding, device="gpu")
-            assert on_gpu.tolist() == on_cpu.tolist(), shop.name
-        assert -1 in on_gpu
-
-
 def test_input_on_the_device_is_read_there(cupy):
     shop = SHOPS["ta21"]
     sequences = random_sequences(shop, 1000, seed=3)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.problem import NO_CHILD, root_bound
 from dpbb.tree import n_leaves
 from dpbb.tree.branching import rules_of
@@ -90,18 +90,6 @@ def test_the_least_bound_is_of_children_that_exist(data):
     with REFERENCE.session(problem, tree) as session:
         while not (part := session.advance(problem.trivial_ub, 0)).exhausted:
             assert part.least_lb < problem.trivial_ub
-
-
-def test_a_tight_bound_closes_more():
-    problem = WaitingJobs(
-        (5, 3, 8, 1, 6, 2), (2, 7, 1, 4, 3, 5), (99,) * 6, (frozenset(),) * 6
-    )
-    tighter = TighterWaitingJobs(
-        problem.durations, problem.weights, problem.deadlines, problem.after
-    )
-    tree = TreeOptions(BranchingRule.MINMIN)
-    loose, tight = (REFERENCE.explore(p, tree).counters for p in (problem, tighter))
-    assert tight.decomposed < loose.decomposed
 
 
 def test_the_side_is_chosen_before_bounds_are_tightened():

@@ -137,15 +137,6 @@ def test_engines_are_compared_and_named():
     assert checked.summary().endswith(" s)")
 
 
-def test_an_engine_that_was_not_compared_is_named_last(monkeypatch):
-    from dpbb.engines.gpu.engine import GpuEngine
-
-    monkeypatch.setattr(GpuEngine, "availability", lambda self: "no GPU")
-    problem = random_models(np.random.default_rng(0))["tardiness"]
-    checked = check_model(problem, nodes=8, engines=("reference", "gpu"))
-    assert checked.summary().endswith(" s); gpu: not compared, because no GPU")
-
-
 def test_a_cost_that_reaches_trivial_ub_is_told_as_that():
     problem = random_models(np.random.default_rng(0))["tardiness"]
     problem.trivial_ub = 5

@@ -16,7 +16,6 @@ WORLDS = {
     "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "faults": "kills, restarts, drains, joins, a bad network: exact all the same",
     "loss": "what a kill of everything costs: by timestamps, and by real kills",
-    "forgeries": "certificates that were made up: the work they save, their verdicts",
 }
 """What there is; a world is a folder with ``suite.py``, as those of ``dpbb.bench``."""
 

@@ -55,14 +55,6 @@ def test_forms_hold_every_instance():
     assert latex.count(r"\midrule") == 2
 
 
-def test_news_are_what_the_keepers_of_a_table_need():
-    assert report.as_news([A]) == ""
-    assert report.as_news([B]) == (
-        "- ta051: upper bound 3845 (was 3846), lower bound 3780 (was 3771); "
-        "permutation (jobs from 1) 3 1 2; certificate certificates/ta051.json.gz\n"
-    )
-
-
 def test_what_is_left_says_what_it_costs():
     (row,) = report.left([A, B])
     assert row[:5] == ("ta051", "50x20", 3780, 3845, None)

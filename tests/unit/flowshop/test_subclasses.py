@@ -161,17 +161,6 @@ def test_an_order_that_does_not_exist_has_no_cost():
         dpbb.solve(shop, initial=range(6)[::-1], **HERE)
 
 
-@pytest.mark.parametrize("method", ["auto", "neh", "ig"])
-def test_heuristics_find_orders_that_there_are(method):
-    for seed in SEEDS:
-        shop = waiting(seed)
-        found = dpbb.heuristic(shop, method, iterations=60, progress="none")
-        order = list(found.permutation)
-        assert order.index(0) < order.index(1)
-        assert found.makespan == oracle.makespan(shop.instance.times.tolist(), order)
-        assert found.makespan >= shop.best() >= found.lower_bound
-
-
 def test_it_travels_with_all_that_it_is_made_of():
     shop = Waiting(waiting(0).instance, "lb2", pair=(3, 4))
     again = pickle.loads(pickle.dumps(shop))  # noqa: S301

@@ -126,18 +126,6 @@ def test_improvements_fall_and_are_announced_in_the_callers_thread():
     assert not found.proved
 
 
-def test_search_ends_when_asked_to():
-    asked = []
-
-    def should_stop():
-        asked.append(True)
-        return len(asked) > 3
-
-    problem = FlowShopProblem(taillard_instance("ta110"))
-    iterated_greedy(Search(problem, 0, threads=2, should_stop=should_stop))
-    assert len(asked) >= 4
-
-
 def test_search_ends_within_a_round_of_its_deadline():
     """One round of 500 jobs takes seconds: the running chains are told to stop."""
     problem = FlowShopProblem(taillard_instance("ta120"))

@@ -224,14 +224,6 @@ def test_where_bounds_fell_counts_show_nothing(dealt, both):
     assert both(content, parts=True, everything=True)[0] == checker.PROVED
 
 
-def test_all_optima(tmp_path, both):
-    content = run_certificate(
-        tmp_path, read_instance("ta001").times[:8], heuristics="neh", all_optima=True
-    )
-    assert content["result"]["all_optima"]
-    assert both(content)[0] == checker.PROVED
-
-
 def test_what_is_not_asked_for_is_not_said(dealt, both):
     assert both(dealt, parts=True, draws=0)[0] == checker.TOO_LITTLE
     assert both(dealt, nodes=1)[0] == checker.TOO_LITTLE

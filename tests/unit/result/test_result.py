@@ -122,16 +122,6 @@ def test_schedule_is_refused_without_one():
         UNKNOWN.schedule()
 
 
-def test_summary_has_the_figures():
-    summary = str(OPTIMAL)
-    assert "makespan     6\n" in summary
-    assert "permutation  1 0\n" in summary
-    assert "nodes        1 decomposed, 2 leaves, 12 a second\n" in summary
-    assert "engine       cpu, 1 seat" in summary
-    feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
-    assert "lower bound  3 (gap 50.00%)" in str(feasible)
-
-
 def test_the_cost_is_called_what_the_problem_calls_it():
     other = replace(OPTIMAL, objective="total completion time")
     lines = str(other).splitlines()

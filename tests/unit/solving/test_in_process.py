@@ -4,7 +4,6 @@ from itertools import permutations
 from threading import Event
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import dpbb
@@ -14,7 +13,6 @@ from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
-from dpbb.proof.verify import verify
 from dpbb.result import Status, Termination
 from dpbb.solving.start import make_plan
 from tests.oracle import makespan
@@ -57,41 +55,6 @@ def test_jobs_between_given_ones_are_in_their_best_order(engine, front, back):
     assert result.permutation[: len(front)] == front
     assert result.permutation[10 - len(back) :] == back
     assert (result.n_jobs, result.schedule().makespan) == (10, result.makespan)
-
-
-def test_all_optima_are_whole_sequences():
-    times = np.array([[3, 1], [1, 3], [2, 2], [2, 2], [1, 1]])
-    result = dpbb.solve(times, front=[4], all_optima=True, **HERE)
-    spans = {
-        (4, *order): makespan(times.tolist(), (4, *order))
-        for order in permutations(range(4))
-    }
-    best = min(spans.values())
-    assert set(result.optima) == {one for one, span in spans.items() if span == best}
-
-
-def test_jobs_may_be_named():
-    frame = pd.DataFrame(
-        {"cut": [3, 4, 6, 7], "glue": [9, 2, 5, 1]}, index=["lid", "box", "leg", "top"]
-    )
-    initial = ["top", "lid", "box", "leg"]
-    result = dpbb.solve(frame, front=["top"], back=["leg"], initial=initial, **HERE)
-    assert result.permutation[0] == 3
-    assert result.permutation[-1] == 2
-    assert "top, lid, box, leg" in result.summary()
-    with pytest.raises(OptionError, match="front, position 0: expected one of the"):
-        dpbb.solve(frame, front=["door"], **HERE)
-
-
-def test_a_certificate_is_of_the_shop_with_its_ends(tmp_path):
-    path = tmp_path / "window.json"
-    result = dpbb.solve(
-        TIMES, front=[3], back=[0], heuristics="neh", certificate=str(path), **HERE
-    )
-    again = verify(path, engine="reference")
-    assert again.ok, again.summary()
-    assert again.makespan == result.makespan
-    assert again.digest == result.digest != dpbb.read_instance(TIMES).digest
 
 
 def test_a_run_of_a_cluster_goes_on_here(tmp_path):

@@ -1,1 +1,0 @@
-"""Forged certificates of large trees."""
