@@ -23,11 +23,13 @@ from tests.cluster.support import (
     BrokenFlowShop,
     SlowFlowShop,
     counts,
+    in_task,
     spec_of,
     submit,
     tiny_spec,
     until,
 )
+from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = pytest.mark.cluster
 
@@ -121,6 +123,30 @@ async def test_exception_in_a_task_reaches_the_user(c, s, a):
         await run.result()
     assert "ArithmeticError: the bound is broken" in str(error.value)
     assert "child_bounds" in str(error.value)
+    await run.close()
+
+
+class FlakyFlowShop(TinyFlowShop):
+    """A problem whose bound fails once."""
+
+    failed = False
+
+    def child_bounds(self, state, jobs, *, back):
+        if in_task() and not FlakyFlowShop.failed:
+            FlakyFlowShop.failed = True
+            raise ArithmeticError("once")
+        return super().child_bounds(state, jobs, back=back)
+
+
+@gen_cluster(client=True, nthreads=TWO, timeout=100)
+async def test_exception_once_loses_no_work(c, s, a, b):
+    """The unit is explored again, and the counts are those of a run without it."""
+    spec = tiny_spec(problem_class=FlakyFlowShop)
+    run = await submit(c, spec)
+    outcome = await run.result()
+    assert FlakyFlowShop.failed
+    assert outcome.exhausted
+    assert outcome.value == best_orders(spec.problem.times)[0]
     await run.close()
 
 

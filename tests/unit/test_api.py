@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import itertools
 import time
 from functools import partial
@@ -13,7 +14,7 @@ from distributed import Client
 import dpbb
 from dpbb.cluster.local import embedded_cluster
 from dpbb.errors import CheckpointError, InstanceError, OptionError
-from dpbb.progress import Progress
+from dpbb.progress import Progress, ProgressPrinter
 
 pytestmark = pytest.mark.cluster
 
@@ -94,6 +95,17 @@ def test_asynchronous_client_gives_awaitables(client):
     result, last = asyncio.run(main())
     assert (result.status, result.makespan) == (dpbb.Status.OPTIMAL, 1278)
     assert (last.value, last.lower_bound) == (1278, 1278)
+
+
+def test_should_stop_ends_a_run(client):
+    stream = io.StringIO()
+    calls = itertools.count()
+    result = dpbb.solve(
+        "ta056", client=client, heuristics="none", progress=ProgressPrinter(stream),
+        should_stop=lambda: next(calls) > 3,
+    )  # fmt: skip
+    assert result.termination is dpbb.Termination.STOPPED
+    assert "dashboard http://" in stream.getvalue()
 
 
 def test_submit_watches_helps_and_stops(client):
@@ -214,6 +226,14 @@ def test_an_instance_is_not_written_to(tmp_path, option):
 def test_what_is_of_another_type_is_refused(call, arguments, message):
     with pytest.raises(OptionError, match=message):
         call(*arguments)
+
+
+def test_gap_limit_that_the_heuristics_reach_ends_the_search():
+    result = dpbb.solve("ta022", gap_limit=0.5, threads=1, verbosity="quiet")
+    assert result.termination is dpbb.Termination.GAP_LIMIT
+    assert result.status is dpbb.Status.FEASIBLE
+    assert {step.source for step in result.trajectory} == {"neh"}
+    assert (result.decomposed, result.gap <= 0.5) == (0, True)
 
 
 def test_a_result_asked_for_late_counts_until_the_end_of_the_run(client):

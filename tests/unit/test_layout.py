@@ -15,6 +15,7 @@ EXCEPTIONS = {
     "engines/test_refusals.py": "of all engines",
     "flowshop/test_subclasses.py": "of subclasses, which are problems of their own",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
+    "plotting/test_critical.py": "of the paths that charts mark",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
     "proof/test_small.py": "of certificates without the times of their benchmark",
     "test_seams.py": "of who names flow shops",

@@ -13,11 +13,29 @@ import dpbb
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import first
+from dpbb.flowshop.makespan import makespan
 from dpbb.problem import Incumbent
 from dpbb.proof.verify import verify
-from dpbb.result import Proof, Status, Termination
+from dpbb.result import Proof, Result, Status, Termination
+from tests.oracle import TinyFlowShop
 
 QUIET = {"progress": "none", "threads": 1}
+
+
+def test_a_seed_and_iterations_repeat_a_search():
+    how = {"iterations": 3, "seed": 5, **QUIET}
+    first, again = (dpbb.heuristic("ta011", "ig", **how) for _ in range(2))
+    assert first.permutation == again.permutation
+    assert first.termination is Termination.DONE
+    times = dpbb.read_instance("ta011").times
+    assert makespan(times, first.permutation) == first.makespan
+    assert [step.value for step in first.trajectory] == [
+        step.value for step in again.trajectory
+    ]
+    assert first.trajectory[-1].value == first.makespan
+    assert Result.from_json(first.to_json()).makespan == first.makespan
+    other = dpbb.heuristic("ta011", "ig", **{**how, "seed": 6})
+    assert other.trajectory[-1].source == first.trajectory[-1].source
 
 
 def test_a_limit_and_a_stop_end_it():
@@ -49,6 +67,15 @@ def test_a_limit_and_a_stop_end_it():
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(OptionError, match=message):
         dpbb.heuristic("ta001", **{**arguments, "progress": "none"})
+
+
+def test_a_problem_without_heuristics_has_those_of_any():
+    own = TinyFlowShop(((1, 2), (3, 1), (2, 2), (4, 1)))
+    found = dpbb.heuristic(own, iterations=50, **QUIET)
+    assert found.makespan == own.best_orders()[0]
+    assert own.evaluate(found.permutation) == found.makespan
+    with pytest.raises(OptionError, match="device"):
+        dpbb.heuristic(own, "ig", device="gpu", **QUIET)
 
 
 def test_without_a_device_a_gpu_is_not_there():

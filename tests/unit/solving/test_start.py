@@ -35,6 +35,11 @@ class Clock:
         return self.now
 
 
+def test_cutoff_switches_the_heuristics_off():
+    assert plan_of(heuristics="auto", cutoff=99).makespan is None
+    assert plan_of(heuristics="neh", upper_bound=99).makespan is not None
+
+
 def test_heuristics_announce_what_they_find():
     steps = []
     options = SolveOptions(heuristic_time_s=0.1)

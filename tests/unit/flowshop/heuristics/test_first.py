@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
 from dpbb.flowshop.heuristics.search import Method
@@ -29,6 +30,12 @@ def test_none_gives_the_initial_permutation_or_nothing(ta001):
     assert found.value == 1448
 
 
+def test_neh_alone_takes_no_time(ta001):
+    found = first_incumbent(ta001, StartSearch(method="neh", time_limit_s=0))
+    assert found.source == "neh"
+    assert 1278 <= found.value < 1448
+
+
 @pytest.mark.parametrize("method", ["ig", "beam", "auto"])
 def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
     found = first_incumbent(
@@ -38,11 +45,48 @@ def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
     assert found.proved
 
 
+def test_every_improvement_is_announced(ta001):
+    found = []
+    last = first_incumbent(
+        ta001,
+        StartSearch(initial=range(20), time_limit_s=20, on_improvement=found.append),
+    )
+    values = [one.value for one in found]
+    assert found[0].source == "initial"
+    assert values == sorted(set(values), reverse=True)
+    assert last.value == values[-1] == 1278
+
+
+def test_known_lower_bound_ends_the_search(ta001):
+    found = first_incumbent(
+        ta001, StartSearch(initial=range(20), lower_bound=1448, time_limit_s=1000)
+    )
+    assert found.source == "initial"
+    assert found.proved
+
+
+def test_stop_ends_the_search_with_the_best_so_far():
+    found = first_incumbent(
+        FlowShopProblem(taillard_instance("ta051")),
+        StartSearch(time_limit_s=1000, should_stop=lambda: True),
+    )
+    assert found.source in ("own order", "palmer")
+
+
 def test_one_and_two_jobs():
     for times in ([[3, 4]], [[3, 4], [4, 3]], [[0], [0], [0]]):
         shop = FlowShopProblem(FlowShopInstance("x", times))
         found = first_incumbent(shop, StartSearch())
         assert found.proved
+
+
+def test_unknown_method_and_bad_permutation_are_refused(ta001):
+    with pytest.raises(
+        OptionError, match=r"heuristics: expected one of auto, .* got 'best'"
+    ):
+        first_incumbent(ta001, StartSearch(method="best"))
+    with pytest.raises(OptionError, match="permutation: expected 20 jobs, got 3"):
+        first_incumbent(ta001, StartSearch(initial=np.arange(3)))
 
 
 TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
