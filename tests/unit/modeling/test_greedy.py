@@ -181,7 +181,7 @@ def test_it_goes_on_where_the_search_without_a_compiler_was():
     problem = TotalCompletion(np.random.default_rng(4).integers(1, 99, (30, 5)))
     first_incumbent(problem, StartSearch(time_limit_s=30, iterations=1))  # compiles
     steps = []
-    search = StartSearch(time_limit_s=2, threads=2, on_improvement=steps.append)
+    search = StartSearch(time_limit_s=1, threads=2, on_improvement=steps.append)
     found = first_incumbent(problem, search)
     values = [step.value for step in steps]
     assert values == sorted(set(values), reverse=True)

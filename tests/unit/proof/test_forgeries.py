@@ -39,7 +39,7 @@ def honest(tmp_path_factory):
     content = run_certificate(folder, TIMES, engine="cpu", workers=0)
     path = folder / "fine.json.gz"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finer, "least_part", lambda _: 600)
+        patch.setattr(finer, "least_part", lambda _: 1200)
         found = verify(Certificate(content), engine="cpu", finer=path, draws=0)
     assert found.verdict == checker.PROVED
     return Certificate.read(path).content
@@ -119,8 +119,7 @@ def estimates(content, seed, kept=2048):
 
 def test_an_honest_certificate_is_audited(honest, both):
     assert len(honest["units"]) > 50
-    for seed in range(2):
-        assert audited(honest, seed) == checker.AUDITED
+    assert audited(honest) == checker.AUDITED
 
 
 def test_one_large_unit_is_invented_and_little_explored(honest):
@@ -254,9 +253,8 @@ def test_many_certificates_are_tried_against_the_seed_of_the_digest(honest):
         drawn = random.Random(trial).choices(parts, sizes, k=checker.DIGEST_DRAWS)
         good += not any(part.number - 1 in numbers for part in drawn)
     assert good == 0
-    for trial in range(2):
-        content["instance"]["name"] = f"try {trial}"
-        assert audited(content, "digest") == checker.FALSE
+    content["instance"]["name"] = "another try"
+    assert audited(content, "digest") == checker.FALSE
 
 
 def test_work_that_hides_below_bounds_that_fell(honest):
@@ -283,7 +281,7 @@ def test_one_hidden_leaf_is_not_found(honest):
     sizes = [*map(nodes_of, honest["units"])]
     least = min(range(1, len(sizes)), key=sizes.__getitem__)
     content = skipping(honest, {least}, lambda number: sizes[number] // 2)
-    assert checker.AUDITED in verdicts(content)
+    assert audited(content) == checker.AUDITED
     assert audited(content, everything=True) == checker.FALSE
 
 
