@@ -254,6 +254,8 @@ class Tree:
 
     Attributes
     ----------
+    compiled
+        Whether estimates are, and take milliseconds.
     threads
         That estimate side by side; one where a problem's own methods do.
     """
@@ -273,8 +275,8 @@ class Tree:
         self.name = engine if elsewhere is None else "a cluster"
         self._explorers: list[Explorer] = []
         self._samplers: dict[int, Sampler] = {}
-        compiled = get_engine("cpu").supports(problem, self._tree) is None
-        self.threads = usable_cores() if compiled else 1
+        self.compiled = get_engine("cpu").supports(problem, self._tree) is None
+        self.threads = usable_cores() if self.compiled else 1
         if elsewhere is None:
             chosen = get_engine(engine)
             self._explorers = [

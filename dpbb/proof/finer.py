@@ -81,8 +81,10 @@ def in_parts(
 
     def size_of(roots: WorkUnit, seed: int) -> float:
         can_be_cut = len(roots) > 1 or roots.depths[0] < n_jobs - 2
+        if not (can_be_cut and explored.compiled):
+            return 0.0
         random = Random(seed)  # noqa: S311 - the same parts wherever it is called
-        return explored.size_of(roots, floor, random) if can_be_cut else 0.0
+        return explored.size_of(roots, floor, random)
 
     while large:
         parts = []

@@ -89,6 +89,11 @@ def test_all_devices_explore(optimal, tmp_path, monkeypatch, most):
     assert finer(whole, tmp_path / "3.json.gz") == one
 
 
+def test_an_own_problem_is_cut_without_estimates(own, known_here, tmp_path, most):
+    most(20)
+    assert len(finer(own, tmp_path / "fine.json.gz")["units"]) > 2
+
+
 def test_a_schedule_that_was_missed_is_found(optimal, tmp_path):
     false = copy.deepcopy(deal(optimal, optimal["result"]["ub"]))
     false["result"] |= {"status": "infeasible_cutoff", "makespan": None}
