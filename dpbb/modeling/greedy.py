@@ -308,18 +308,23 @@ def can_compile(problem: Model) -> bool:
 
 
 SMALL = 10
-"""Trees of so few jobs are explored sooner than the search is compiled."""
+"""Trees of so few jobs are explored sooner than a search is compiled."""
 
 
 def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     """As ``dpbb.heuristics.AnyProblem``, which searches until the text is compiled.
 
     Then an iteration is what ``iterate`` does, on each thread. Without a limit it goes
-    on as long as the second half of its time found something, at most ``MOST_S``.
+    on as long as the second half of its time found something, at most ``MOST_S``; for
+    few jobs nothing is compiled then.
     """
-    deadline = deadline_of(problem, wanted)
     if wanted.method == Heuristics.NONE or not can_compile(problem):
         return AnyProblem(problem).first_incumbent(wanted)
+    unlimited = wanted.time_limit_s is None and wanted.iterations is None
+    plain = AnyProblem(problem, all_exist=True)
+    if unlimited and problem.n_jobs <= SMALL:
+        return plain.first_incumbent(wanted)
+    deadline = deadline_of(problem, wanted)
     threads = wanted.threads or physical_cores()
     search = Search.of(problem, wanted, threads, deadline)
     own = np.arange(problem.n_jobs)
@@ -339,11 +344,9 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
             note_at = inf
         return wanted.should_stop() or building.done()
 
-    unlimited = wanted.time_limit_s is None and wanted.iterations is None
-    patient = unlimited and problem.n_jobs > SMALL
-    limit = inf if patient else wanted.time_limit_s
+    limit = inf if unlimited else wanted.time_limit_s
     meanwhile = replace(wanted, should_stop=half_the_time(stop), time_limit_s=limit)
-    start = AnyProblem(problem, all_exist=True).first_incumbent(meanwhile)
+    start = plain.first_incumbent(meanwhile)
     wanted.on_note("")
     chain.stop[0] = 1
     if not building.done() or (start is not None and start.proved):
