@@ -126,7 +126,7 @@ def test_of_an_unknown_kind_the_books_alone_are_checked(own):
         (lambda own: own["tree"].update(bound="lb9"), "got 'lb9'"),
         (lambda own: own["result"]["permutation"].reverse(), "the schedule costs"),
         (lambda own: own["instance"].update(digest="0"), "it is another one"),
-        (lambda own: own["instance"].pop("rows"), "can decode, got KeyError"),
+        (lambda own: own["instance"].pop("rows"), "decoded, got KeyError"),
     ],
 )
 def test_every_change_of_it_is_found(change, message, own, known_here):
