@@ -370,7 +370,7 @@ class Campaign:
                     changes["upper_bound"] = record.best_upper + 1
                 changes |= self._where
                 options = self.options.replace(checkpoint=checkpoint, **changes)
-                result = api.solve(problem, options=options, **how)
+                result = api.solve(problem, options=options, fresh=True, **how)
             record = self._with_result(record, result, own, certificate)
             record = replace(
                 record,

@@ -74,6 +74,10 @@ def measured_rate(
         The engine cannot run here.
     RateUnknown
         The engine found a better schedule, and what was left with it was too little.
+
+    Notes
+    -----
+    The CPU engine keeps the upper bound, as the tree is the one that is estimated.
     """
     chosen, _ = choose_engine(engine, problem, tree)
     devices = chosen.devices(threads)
@@ -81,6 +85,9 @@ def measured_rate(
     seconds = MEASURE_S.get(device.kind, 0.4)
     session = chosen.open(problem, tree, device, ub=ub)
     try:
+        keep_ub = getattr(session, "keep_ub", None)
+        if keep_ub is not None:
+            keep_ub()
         nodes, spent = 0, 0.0
         best, exhausted = None, True
         while spent < seconds:

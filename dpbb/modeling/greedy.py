@@ -17,8 +17,9 @@ rounds is a function of the instance, the start, the seed and the threads.
 
 from __future__ import annotations
 
+import logging
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from dpbb.heuristics import (
     MOST_S,
     NOTE_S,
+    POLL_S,
     AnyProblem,
     Search,
     deadline_of,
@@ -48,6 +50,8 @@ from dpbb.modeling.model import Model, text_of
 from dpbb.modeling.node_lanes import LANES
 from dpbb.options import Heuristics
 from dpbb.problem import Incumbent, StartSearch
+
+logger = logging.getLogger(__name__)
 
 FEW_JOBS = 60
 """Up to here jobs are taken out at once, beyond it in turn."""
@@ -307,6 +311,9 @@ def can_compile(problem: Model) -> bool:
     return cpu.obstacle(problem) is None
 
 
+WAIT_S = 60.0
+"""A search is waited for so long while it is compiled, or half of a time limit."""
+
 SMALL = 10
 """Trees of so few jobs are explored sooner than a search is compiled."""
 
@@ -324,9 +331,11 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     plain = AnyProblem(problem, all_exist=True)
     if unlimited and problem.n_jobs <= SMALL:
         return plain.first_incumbent(wanted)
-    deadline = deadline_of(problem, wanted)
+    began, deadline = time.monotonic(), deadline_of(problem, wanted)
     threads = wanted.threads or physical_cores()
     search = Search.of(problem, wanted, threads, deadline)
+    if search.over:
+        return plain.first_incumbent(wanted)
     own = np.arange(problem.n_jobs)
     first = Incumbent(problem.evaluate(own), own, "own order", False)
     chain = Chain.at(search, first, 0, np.zeros(1, np.int64))
@@ -335,7 +344,10 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
         chain.advance(1, builds=True)
         load(search, replace(first, value=int(chain.values[1])))
 
-    building, note_at = in_daemon(build, "dpbb-ig-load"), time.monotonic() + NOTE_S
+    building, note_at = in_daemon(build, "dpbb-ig-load"), began + NOTE_S
+    if wanted.iterations is not None:  # then no step depends on how long it takes
+        while wait([building], POLL_S).not_done and not search.over:
+            pass
 
     def stop() -> bool:
         nonlocal note_at
@@ -344,14 +356,20 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
             note_at = inf
         return wanted.should_stop() or building.done()
 
-    limit = inf if unlimited else wanted.time_limit_s
+    limit = wanted.time_limit_s
+    if unlimited:
+        limit = WAIT_S if wanted.end is None else min(WAIT_S, (wanted.end - began) / 2)
     meanwhile = replace(wanted, should_stop=half_the_time(stop), time_limit_s=limit)
     start = plain.first_incumbent(meanwhile)
     wanted.on_note("")
     chain.stop[0] = 1
-    if not building.done() or (start is not None and start.proved):
+    if start is not None and start.proved:
         return start
-    building.result()
+    error = building.exception() if building.done() else None
+    if error is not None:
+        logger.warning("no compiled heuristics: %s", error)
+    if error is not None or not building.done():
+        return start or improve(search, None, own, "own order")
     start = improve(search, start, chain.best[:-1], "neh")
     if unlimited and wanted.method != "neh":
         return while_it_pays(search, start, wanted)

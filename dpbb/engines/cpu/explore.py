@@ -80,6 +80,8 @@ def record_leaf(tables: Tables, explorer: Explorer, pool: Pool) -> None:
     n = tables.n_jobs
     count = explorer.counts[N_FOUND]
     row = count * (n + 1)
+    if tables.keeps_ub:
+        return
     cost = models.cost(tables.model, explorer.found, row + 1, explorer.cost_ints)
     # a better leaf lowers ub at once, for all explorers
     if cost >= atomic_min(pool.control, UB, cost + tables.all_optima):

@@ -102,6 +102,14 @@ class CpuSession(Session):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
         self._compile()
 
+    def keep_ub(self) -> None:
+        """Keep the upper bound: leaves no longer lower it, and are not reported.
+
+        For measurements on the tree of an upper bound that is not tight.
+        """
+        self._tables = self._tables._replace(keeps_ub=1)
+        self._tables_at = addresses(self._tables)
+
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore.
 

@@ -48,6 +48,7 @@ class Tables(NamedTuple):
     words: int  # mask words of a level, a pair of bits per slot
     job_words: int  # mask words that hold a pair of bits per job
     all_optima: int
+    keeps_ub: int  # 1: leaves are counted, and no more
     largest: int  # of the element type; as a bound: no child
     leaf_capacity: int  # rows of Explorer.found
     table_of: Ints  # (n,): table that bounds a node of this depth
@@ -154,6 +155,7 @@ def make_tables(
         words=words_for(int(slots[0])),
         job_words=words_for(n_jobs),
         all_optima=int(all_optima),
+        keeps_ub=0,
         largest=largest,
         leaf_capacity=LEAF_CAPACITY if all_optima else 3,  # best, next, never full
         table_of=table_of,

@@ -210,3 +210,13 @@ def test_it_is_waited_for_while_it_is_compiled(monkeypatch):
     monkeypatch.setattr(greedy, "load", lambda *_: time.sleep(0.5))
     first_incumbent(problem, StartSearch(on_note=notes.append))
     assert notes == ["compiling the heuristics; another search runs meanwhile", ""]
+
+
+def test_what_cannot_be_compiled_leaves_the_other_search(monkeypatch, caplog):
+    def fails(*_):
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(greedy, "load", fails)
+    problem = TotalCompletion(np.random.default_rng(4).integers(1, 99, (12, 2)))
+    assert first_incumbent(problem, StartSearch()).value < problem.trivial_ub
+    assert "no compiled heuristics: no memory" in caplog.text
