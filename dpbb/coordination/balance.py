@@ -240,7 +240,6 @@ class Balance:
         if takers > len(self._book.waiting) or self._lacks_spare:
             return True
         del self._asked[lease.id]  # somebody else gave in the meantime
-        self._put(lease, lease.open_roots)
         return False
 
     def _some_idle(self) -> list[SeatRecord]:

@@ -439,6 +439,24 @@ class Coordinator:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
         return self._pace.order(kind, self.ub, len(self.book.leases))
 
+    def hint(self, seat_id: SeatId) -> dict[str, Any]:
+        """Return what a nudged seat is told at once, before it asks.
+
+        ``full``: whether it is to report in full. ``lease``, ``max_roots``: it may give
+        so many roots, if that is still its lease. Else it reports, and does as the
+        answer says.
+        """
+        seat = self.book.seats.get(seat_id) if self.running else None
+        lease = None if seat is None or seat.unit is None else seat.unit.lease
+        told = {"full": lease is not None and lease.save}
+        if lease is None or lease.save or lease.seat.draining:
+            return told
+        balance = self.book.balance
+        if balance.mixed or not balance.shall_donate(lease):
+            return told
+        lease.asked_to_donate = True
+        return {**told, "lease": lease.id, "max_roots": balance.roots_to_give(lease)}
+
     def _lists_at_stop(self, lease: LeaseRecord) -> bool:
         """Whether a seat's last report says what remains."""
         options = self.spec.options

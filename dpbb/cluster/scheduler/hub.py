@@ -401,7 +401,10 @@ class Hub:
         for seat_id in coordinator.nudges():
             seat = self.table.seats.get(seat_id)
             if seat is not None:
-                self._shell.send(seat.worker, HINT, run.id, seat=seat_id, report=True)
+                told = coordinator.hint(seat_id)
+                self._shell.send(
+                    seat.worker, HINT, run.id, seat=seat_id, report=True, **told
+                )
         self._broadcast(run, now)
         self._look(run, run.seen[1])
 

@@ -16,6 +16,7 @@ import numpy as np
 from dpbb.coordination.messages import (
     FullReport,
     Lease,
+    LeaseId,
     Order,
     OrderKind,
     Report,
@@ -81,19 +82,37 @@ class SeatControl:
     ``wake``: ends the slice under way; to be called from any thread.
     """
 
-    __slots__ = ("report_now", "ub", "wake")
+    __slots__ = ("full_now", "gift", "report_now", "ub", "wake")
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] = _nothing
         self.report_now = False
+        self.full_now = False
         self.ub: int | None = None
+        self.gift: tuple[LeaseId, int] | None = None
 
-    def hint(self, *, ub: int | None = None, report: bool = False, **_: object) -> None:
-        """Take a better UB, or the wish for a report; what to do is in its answer."""
+    def hint(
+        self,
+        *,
+        ub: int | None = None,
+        report: bool = False,
+        full: bool = False,
+        lease: LeaseId | None = None,
+        max_roots: int = 0,
+        **_: object,
+    ) -> None:
+        """Take a hint; a worse UB than the last changes nothing.
+
+        ``lease``, ``max_roots``: give so many roots, if that is still the lease.
+        """
+        if lease is not None:
+            self.gift = lease, max_roots
         if ub is not None and (self.ub is None or ub < self.ub):
             self.ub = ub
         if report:
             self.report_now = True
+        if full:
+            self.full_now = True
         self.wake()
 
 
@@ -200,7 +219,14 @@ class Exploration:
                     self._report_full(last=True)
                     return self._last.exhausted
                 now = self._clock()
-                if self._full_due(now) or len(self._optima) >= MAX_OPTIMA:
+                most = self._gift_wanted()
+                if most is not None:
+                    order = self._donate(most)
+                elif (
+                    self._link.control.full_now
+                    or self._full_due(now)
+                    or len(self._optima) >= MAX_OPTIMA
+                ):
                     order = self._save()
                 elif (
                     self._link.control.report_now
@@ -233,6 +259,15 @@ class Exploration:
         if late:
             self._until = math.inf
         return nodes or late
+
+    def _gift_wanted(self) -> int | None:
+        """How many roots a hint asks this lease for; cleared by looking."""
+        gift = self._link.control.gift
+        if gift is None:  # nothing to clear: a hint may come at this moment
+            return None
+        self._link.control.gift = None
+        lease, max_roots = gift
+        return max_roots if lease == self._lease.id else None
 
     def _advance(self, most_roots: int | None = None) -> None:
         """Explore one slice, perhaps so that few roots are left open."""
@@ -299,6 +334,7 @@ class Exploration:
         return max(0.0, now - self._energy_at_start)
 
     def _donate(self, max_roots: int) -> Order:
+        self._link.control.gift = None  # one answer to both order and hint
         donated = self._session.donate(max_roots)
         if self._last.open_roots > GIFT_ROOTS:
             return self._report(gift=donated)
@@ -306,6 +342,7 @@ class Exploration:
 
     def _save(self, *, last: bool = False) -> Order:
         """Report in full what is to be kept for long: of few roots, if that is soon."""
+        self._link.control.full_now = False  # one answer to both order and hint
         if self._last.open_roots > FEW_ROOTS:
             self._advance(FEW_ROOTS)
         return self._report_full(last=last or self._last.exhausted)

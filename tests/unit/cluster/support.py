@@ -59,6 +59,7 @@ class FakeShell:
     hints: list = field(default_factory=list)
     forgotten: list = field(default_factory=list)
     changes: list = field(default_factory=list)
+    full: list = field(default_factory=list)  # wanted, hint by hint
     parts: list = field(default_factory=list)  # in the heuristics
 
     def submit(self, run_id, assignment, worker):
@@ -73,6 +74,7 @@ class FakeShell:
     def send(self, worker, op, run_id, **message):
         if op == HINT:
             self.hints.append((worker, message.get("seat"), message.get("ub")))
+            self.full.append(message.get("full", False))
         elif op == IMPROVE:
             part = Part(message["threads"], message["explorers"])
             jobs = message.get("permutation")

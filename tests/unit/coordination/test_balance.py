@@ -36,43 +36,34 @@ def nudged_world(**changes):
     return world
 
 
-def test_donor_is_told_in_the_answer_what_is_wanted():
+def test_donor_is_told_at_once_what_is_wanted():
+    """It need not report to learn it."""
     world = nudged_world()
-    order = world.report("a")
-    assert (order.kind, order.max_roots) == (OrderKind.DONATE, DONATION_ROOTS[1])
+    told = world.coordinator.hint("a")
+    assert told["lease"] == world.tasks["a"].lease.id
+    assert told["max_roots"] == DONATION_ROOTS[1]
     world.report("a", donate=True)
     assert world.coordinator.book.waiting
     assert not world.coordinator.book.balance._asked
 
 
-@pytest.mark.parametrize(
-    ("reason", "kind"),
-    [
-        ("stop", OrderKind.STOP),
-        ("drain", OrderKind.DRAIN),
-        ("not asked", OrderKind.CONTINUE),
-    ],
-)
-def test_nothing_is_wanted_of_who_has_other_orders(reason, kind):
+@pytest.mark.parametrize("reason", ["stop", "drain", "save", "unknown", "not asked"])
+def test_nothing_is_wanted_of_who_has_other_orders(reason):
     world = nudged_world()
-    coordinator = world.coordinator
+    coordinator, seat = world.coordinator, "a"
     match reason:
         case "stop":
             coordinator.request_stop(Termination.STOPPED, world.now)
         case "drain":
             coordinator.drain_seat("a", world.now)
+        case "save":
+            coordinator.request_save(world.now)
+        case "unknown":
+            seat = "nobody"
         case "not asked":
             coordinator.remove_seat("b", world.now)
-    assert world.report("a").kind is kind
-
-
-def test_who_was_asked_in_vain_can_be_asked_again_at_once():
-    world = nudged_world()
-    world.coordinator.remove_seat("b", world.now)
-    assert world.report("a").kind is OrderKind.CONTINUE
-    world.coordinator.add_seat(seat_of("c"), world.now)
-    world.assign()
-    assert world.coordinator.nudges() == ["a"]
+            world.report("a")
+    assert coordinator.hint(seat) == {"full": reason == "save"}
 
 
 # -- a unit that waits for who is idle next ----------------------------------------

@@ -13,7 +13,7 @@ from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.session import SeatSession
 
 if TYPE_CHECKING:
-    from dpbb.coordination.messages import Assignment, SeatId
+    from dpbb.coordination.messages import Assignment, LeaseId, SeatId
     from dpbb.engines.base import Candidate
     from tests.worlds.scale.world import World
 
@@ -33,6 +33,7 @@ class SimulatedSeat:
         self.gain = 1.0
         self.turn = 0  # a planned event of an older turn is void
         self.wanted = False  # a hint asks for a report
+        self.gift: tuple[LeaseId, int] | None = None  # or for this
         self.best: Candidate | None = None
 
     # -- leases -----------------------------------------------------------------
@@ -111,9 +112,10 @@ class SimulatedSeat:
         due = max(0.0, min(self.light_at, full_at) - world.now)
         world.later(min(end, due), self._due, turn)
 
-    def poke(self) -> None:
-        """Report at the end of this slice."""
+    def poke(self, lease: LeaseId | None, max_roots: int) -> None:
+        """Report, or give, at the end of this slice."""
         self.wanted = True
+        self.gift = None if lease is None else (lease, max_roots)
         if self.exploring_since is not None:
             self.turn += 1
             wait = self.world.random.uniform(0.0, self.world.physics.slice_s)
@@ -153,6 +155,10 @@ class SimulatedSeat:
         if left <= world.physics.speed * 1e-6:
             self.session.finish()
             self._report(full=True, last=True)
+            return
+        gift, self.gift = self.gift, None
+        if gift is not None and self.lease is not None and gift[0] == self.lease.id:
+            self._report(gift=self.session.donate(gift[1]))
             return
         rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
         full_at = self.full_since + max(self.full_share * self.full_s, rest)
@@ -203,6 +209,7 @@ class SimulatedSeat:
             self._report(full=True, last=True)
             return
         if order.kind is OrderKind.DONATE:
+            self.gift = None
             self._report(gift=self.session.donate(order.max_roots))
             return
         self.light_at = world.now + world.jitter() * self.report_s

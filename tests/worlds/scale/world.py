@@ -305,7 +305,8 @@ class World:
         if message.get("ub") is not None:
             self._outbox.append((to.learn, (self.gain_of(message["ub"]),)))
             return
-        self._outbox.append((to.poke, ()))
+        wanted = message.get("lease"), message.get("max_roots", 0)
+        self._outbox.append((to.poke, wanted))
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""

@@ -131,10 +131,11 @@ def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
         world.hub.lease(spec.run_id, assignment.unit, assignment.attempt, "a/cpu0")
         one = await first(1)
         assert ("a", "a/cpu0", None) in world.shell.hints
+        assert world.shell.full[-1]
         assert one.at_risk_s > 0.1  # what it has explored is nowhere
-        world.shell.hints.clear()
+        world.shell.full.clear()
         await first(2)
-        assert world.shell.hints == [("a", "a/cpu0", None)]  # asked again
+        assert world.shell.full == [True]  # asked again
         await run.keeper.close()
 
     run = None

@@ -190,6 +190,22 @@ def test_donation_is_a_full_report_at_once():
     assert reusable
 
 
+def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
+    """One for another lease is not: it came too late."""
+    link = ScriptedLink()
+    link.control.hint(report=True, lease="r/1.1", max_roots=7)
+    session, _ = explore(link, 3)
+    donation, last = link.reports
+    assert session.given == [7]
+    assert len(donation.full.donated) == 1
+    assert last.full.last
+    link = ScriptedLink()
+    link.control.hint(report=True, lease="r/1.2", max_roots=7)
+    session, _ = explore(link, 3)
+    assert session.given == []
+    assert link.reports[0].full is None
+
+
 @pytest.mark.parametrize("kind", [OrderKind.DRAIN, OrderKind.STOP])
 def test_drain_and_stop_give_back_what_remains(kind):
     """The session holds leaves of a unit that is not ours any more."""
