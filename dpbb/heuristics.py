@@ -172,7 +172,9 @@ def wait_for(
 
 
 NOTE_S = 1.0
-"""Seconds that are waited for compiled code before a word is said about it."""
+"""Seconds that are waited for compiled code before this is said about it."""
+
+COMPILING = "compiling the heuristics; another search runs meanwhile"
 
 MOST_PAUSE_S = 0.5
 """Whoever was suspended for long does not sleep as long."""

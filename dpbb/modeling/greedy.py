@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.heuristics import (
+    COMPILING,
     MOST_S,
     NOTE_S,
     POLL_S,
@@ -352,7 +353,7 @@ def first_incumbent(problem: Model, wanted: StartSearch) -> Incumbent | None:
     def stop() -> bool:
         nonlocal note_at
         if time.monotonic() >= note_at:
-            wanted.on_note("compiling the heuristics; another search runs meanwhile")
+            wanted.on_note(COMPILING)
             note_at = inf
         return wanted.should_stop() or building.done()
 

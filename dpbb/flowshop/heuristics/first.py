@@ -25,7 +25,15 @@ from dpbb.flowshop.heuristics.plain import (
 )
 from dpbb.flowshop.heuristics.search import HEURISTICS, loaded, path_of
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.heuristics import NOTE_S, POLL_S, Heuristic, Search, half_the_time, improve
+from dpbb.heuristics import (
+    COMPILING,
+    NOTE_S,
+    POLL_S,
+    Heuristic,
+    Search,
+    half_the_time,
+    improve,
+)
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import LB1, Heuristics
@@ -353,7 +361,7 @@ def _until_loaded(loads: Sequence[Future[Heuristic]], run: _Run) -> Course:
         pause = time.monotonic() + NOTE_S
         yield [Part(one, deadline=pause, until=ready) for one in meanwhile]
     if not ready():
-        run.wanted.on_note("compiling the heuristics; another search runs meanwhile")
+        run.wanted.on_note(COMPILING)
         try:
             yield [Part(one, until=ready) for one in meanwhile]
         finally:
