@@ -246,10 +246,10 @@ class FlowShop(Model):
         self.longest = self.times + self.lags + most
         reach = longest_makespan(self.times) if plain else int(self.longest.sum())
         reach += int(self.release.max() + behind.max())
-        self.never = np.array([reach + int(self.due.max()) + 1])
         self.trivial_ub = int(self._sums(np.full((1, n_jobs), reach))[0]) + 1
         unweighted = int(np.maximum(reach - self.due, 0).sum()) if self.tardy else 0
-        self._most = 2 * int(max(self.trivial_ub, unweighted) + self.never[0])
+        beyond = reach + int(self.due.max()) + 1
+        self._most = 2 * (max(self.trivial_ub, unweighted) + beyond)
         if self._most >= MOST_COST:
             refuse(
                 instance.name,
@@ -455,7 +455,7 @@ class FlowShop(Model):
                         gone += self.pair(job, other, k)
                     node.smith[k] -= gone
                 if self.matched:
-                    for i in range(self.n_jobs - 1):
+                    for i in range(len(node.left)):
                         node.short[k * self.n_jobs + i] = self.without(
                             self.time(job, k),
                             node.short[k * self.n_jobs + i],
@@ -466,14 +466,11 @@ class FlowShop(Model):
                             node.early[k * self.n_jobs + i],
                             node.early[k * self.n_jobs + i + 1],
                         )
-                    node.short[k * self.n_jobs + self.n_jobs - 1] = 0
-                    node.early[k * self.n_jobs + self.n_jobs - 1] = self.never[0]
         if self.counted and self.weighted:
-            for i in range(self.n_jobs - 1):
+            for i in range(len(node.left)):
                 node.light[i] = self.without(
                     self.weights[job], node.light[i], node.light[i + 1]
                 )
-            node.light[self.n_jobs - 1] = 0
         if not self.latest:
             node.cost += self.cost(job, end)
         if self.latest and self.released:
@@ -510,24 +507,23 @@ class FlowShop(Model):
                 most = max(most, alone)
             if self.matched:
                 end = node.ends[k]
-                for i in range(self.n_jobs):
+                for i in range(len(node.left)):
                     if self.tardy:
                         end += node.short[k * self.n_jobs + i]
                         rest += max(0, end - node.early[k * self.n_jobs + i])
                     if self.counted:
                         end = node.ends[k]
                         late = i + 1
-                        for j in range(self.n_jobs):
-                            if j <= i:
-                                end += node.short[k * self.n_jobs + j]
-                                late -= end <= node.early[k * self.n_jobs + i]
+                        for j in range(i + 1):
+                            end += node.short[k * self.n_jobs + j]
+                            late -= end <= node.early[k * self.n_jobs + i]
                         rest = max(rest, late)
                 if self.tardy and self.weighted:
                     rest *= self.lightest[0]
                 if self.counted and self.weighted:
                     late = rest
                     rest = 0
-                    for i in range(self.n_jobs):
+                    for i in range(len(node.left)):
                         rest += node.light[i] if i < late else 0
             most = max(most, rest)
         if self.latest and self.released:
@@ -581,7 +577,7 @@ class FlowShop(Model):
                 most = max(most, alone)
             if self.matched:
                 at = end
-                for i in range(self.n_jobs - 1):
+                for i in range(len(node.left) - 1):
                     early = self.without(
                         self.early[job][k],
                         node.early[k * self.n_jobs + i],
@@ -597,21 +593,20 @@ class FlowShop(Model):
                     if self.counted:
                         at = end
                         late = i + 1
-                        for j in range(self.n_jobs - 1):
-                            if j <= i:
-                                at += self.without(
-                                    self.time(job, k),
-                                    node.short[k * self.n_jobs + j],
-                                    node.short[k * self.n_jobs + j + 1],
-                                )
-                                late -= at <= early
+                        for j in range(i + 1):
+                            at += self.without(
+                                self.time(job, k),
+                                node.short[k * self.n_jobs + j],
+                                node.short[k * self.n_jobs + j + 1],
+                            )
+                            late -= at <= early
                         rest = max(rest, late)
                 if self.tardy and self.weighted:
                     rest *= self.lightest[0]
                 if self.counted and self.weighted:
                     late = rest
                     rest = 0
-                    for i in range(self.n_jobs - 1):
+                    for i in range(len(node.left) - 1):
                         light = self.without(
                             self.weights[job], node.light[i], node.light[i + 1]
                         )

@@ -340,6 +340,29 @@ def reverse(a: Any) -> Any:
 
 
 @intrinsic
+def evens(a: Any) -> Any:
+    """Return the first of each pair, as a vector of half the lanes."""
+    expect_vector(a, "operand")
+    order = list(range(0, a.lanes, 2))
+    result = VectorType(a.dtype, len(order))
+    return result(a), lambda _, builder, x: shuffle(builder, x, order)
+
+
+@intrinsic
+def paired(a: Any, b: Any) -> Any:
+    """Return pairs of a lane of each, as a vector of twice the lanes."""
+    expect_vector(a, "first operand")
+    if a != b:
+        raise TypingError(f"expected two vectors of one type, got {a} and {b}")
+    order = [side * a.lanes + lane for lane in range(a.lanes) for side in range(2)]
+
+    def emit(_: Any, builder: Any, vectors: Any, *rest: Any) -> Any:
+        return builder.shuffle_vector(vectors, *rest, lane_indices(order))
+
+    return VectorType(a.dtype, 2 * a.lanes)(a, b), emit
+
+
+@intrinsic
 def first_pair(a: Any) -> Any:
     """Return the first pair, as a vector of two lanes."""
     expect_vector(a, "operand")

@@ -489,7 +489,8 @@ def _lane_bounds(shape: Shape, rows: Rows) -> list[str]:
     writer = LaneWriter(shape, "child_bound", rows)
     writer.margin = " " * 8
     result = writer.body()
-    lines = [*writer.lines, f"        found = {result}"]
+    half = ["        whole, like = like, evens(like)"] * (shape.sides == 1)
+    lines = [*half, *writer.lines, f"        found = {result}"]
     lines.append("        nothing = splat(self.largest, like)")
     if "absent" in shape.text.sources:
         test = LaneWriter(shape, "absent", rows)
@@ -499,7 +500,7 @@ def _lane_bounds(shape: Shape, rows: Rows) -> list[str]:
             raise Unsuited("two functions with variables of one name")
         lines += [*test.lines, f"        found = blend({none}, nothing, found)"]
     if shape.sides == 1:
-        lines.append("        found = blend(FRONT_BITS, found, nothing)")
+        lines.append("        found = paired(found, nothing)")
     return [*lines, "        return found"]
 
 
@@ -551,8 +552,8 @@ from dpbb.kernels.pairs import FRONT_BITS, PAIR, PAIR_LANES, TILE_4
 from dpbb.kernels.pointers import Ints, Lanes
 from dpbb.kernels.scalar import ctz, load_word, store_word
 from dpbb.kernels.simd import (
-    blend, equal, first_pair, lanes_of, last_pair, less, load, load_pair, maximum,
-    minimum, reverse, scan_max_pairs, splat, store, zeros
+    blend, equal, evens, first_pair, lanes_of, last_pair, less, load, load_pair,
+    maximum, minimum, paired, reverse, scan_max_pairs, splat, store, zeros
 )
 from dpbb.modeling import cpu
 from dpbb.modeling.cpu import (

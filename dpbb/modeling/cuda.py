@@ -265,14 +265,17 @@ class CudaWriter(Writer):
         names, over = parts_of(node)
         name = f"v_{names[-1]}"
         if isinstance(over, ast.Call):
-            ends = [self.constant(one) for one in over.args]
-            begin = ends[0] if len(ends) > 1 else 0
+            *begins, last = over.args
+            begin = self.constant(begins[0]) if begins else 0
+            most = self.most(last)
             self.lines.append(self.unroll)
-            self.line(f"for (int {name} = {begin}; {name} < {ends[-1]}; ++{name}) {{")
-            self.ranges[names[0]] = ends[-1]
-            self.block(node.body)
-            del self.ranges[names[0]]
-            self.line("}")
+            self.line(f"for (int {name} = {begin}; {name} < {most}; ++{name}) {{")
+            varies = bool(names_in(last) - {"self"})
+            if varies:
+                self.line(f"if ({name} < {self.index(last)}) {{")
+            with self.turns_of(names[0], last):
+                self.block(node.body)
+            self.line("}}" if varies else "}")
             return
         self._count += 1
         n = self._count

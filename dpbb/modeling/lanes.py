@@ -114,10 +114,9 @@ class ScalarWriter(Writer):
         if isinstance(over, ast.Call):
             ends = [self.index(one) for one in over.args]
             self.line(f"for {name} in range({', '.join(ends)}):")
-            self.ranges[names[0]] = self.constant(over.args[-1])
             self.ends[names[0]] = ends[-1]
-            self.block(node.body)
-            del self.ranges[names[0]]
+            with self.turns_of(names[0], over.args[-1]):
+                self.block(node.body)
             return
         self._count += 1
         margin = self.margin
@@ -167,7 +166,11 @@ def without(values: Sequence[Any], place: int) -> list[Any]:
 
 
 class LaneWriter(ScalarWriter):
-    """``child_bound`` or ``absent`` of all children of a tile at a time."""
+    """``child_bound`` or ``absent`` of all children of a tile at a time.
+
+    Those of one side lie side by side: ``whole`` is a vector of pairs, ``like`` of one
+    side.
+    """
 
     def __init__(self, shape: Shape, name: str, rows: Rows) -> None:
         super().__init__(shape, name)
@@ -204,13 +207,25 @@ class LaneWriter(ScalarWriter):
     job_kind = VALUE
 
     def job(self) -> str:
-        return f"load(columns, start + {self.rows.of('job')} * stride, like)"
+        return self._column(self.rows.of("job"))
+
+    def _column(self, row: str) -> str:
+        at = f"columns, start + {row} * stride"
+        if self.shape.sides == 1:
+            return f"evens(load({at}, whole))"
+        return f"load({at}, like)"
+
+    def _of_both(self, lanes: str, at: str) -> str:
+        """Read what is the same for all children, of both sides."""
+        if self.shape.sides == 1:
+            return f"splat({lanes}[{at}], like)"
+        return f"load_pair({lanes}, {at}, like)"
 
     def field(self, field: Field, index: str | None, *, other: bool) -> str:
         if other:
             raise Unsuited("a field of the other side that is not the node's alone")
         step = "" if index is None else f" + 2 * ({index})"
-        return f"load_pair(nodes, at + model.at_{field.name}{step}, like)"
+        return self._of_both("nodes", f"at + model.at_{field.name}{step}")
 
     def _read(self, node: ast.expr) -> str:
         return Writer._read(self, node)
@@ -220,7 +235,7 @@ class LaneWriter(ScalarWriter):
         lengths = self.lengths(name)
         if not any(jobs):
             at = self.row_index(name, "l", indices)
-            return f"load_pair(model.l_{name}, {at}, like)"
+            return self._of_both(f"model.l_{name}", at)
         axis = jobs.index(True)
         others = without(indices, axis)
         loads = []
@@ -231,7 +246,7 @@ class LaneWriter(ScalarWriter):
             ]
             at = flat_index(without(lengths, axis), codes)
             row = f"({self.rows.of(name, axis)} + {at})"
-            loads.append(f"load(columns, start + {row} * stride, like)")
+            loads.append(self._column(row))
         if len(set(loads)) == 1:
             return loads[0]
         return f"blend(FRONT_BITS, {loads[0]}, {loads[1]})"
@@ -267,7 +282,7 @@ class LaneWriter(ScalarWriter):
         plain = isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp)
         if not plain and self.kind(node) == VALUE and (found := self.hoisted(node)):
             number, step = found
-            return f"load_pair(scratch, model.h_{number} + 2 * ({step}), like)"
+            return self._of_both("scratch", f"model.h_{number} + 2 * ({step})")
         return super().expression(node)
 
     def hoisted(self, node: ast.expr) -> tuple[int, str] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from operator import add, mul, sub
 
@@ -15,6 +16,7 @@ from dpbb.modeling.text import (
     attribute_of,
     body_of,
     is_name,
+    names_in,
     parts_of,
     split,
     target_of,
@@ -47,6 +49,7 @@ class Writer:
         self.margin = indent
         self.names: dict[str, str] = {}
         self.ranges: dict[str, int] = {}  # end of each loop over a range
+        self.turns: dict[str, int] = {}  # also of those up to another's turn
         self.assigned: dict[str, list[ast.expr]] = {}
         self._find_kinds()
 
@@ -216,9 +219,32 @@ class Writer:
         if isinstance(node, ast.Name) and len(self.assigned.get(node.id, ())) == 1:
             return self.constant(self.assigned[node.id][0])
         raise ModelError(
-            f"{self.source.file}:{node.lineno}: expected a range of plain numbers and "
-            f"numbers of the model, got {ast.unparse(node)}: go over all, with an if"
+            f"{self.source.file}:{node.lineno}: expected a range of plain numbers, "
+            f"numbers of the model and len(node.left), got "
+            f"{ast.unparse(node)}: go over all, with an if"
         )
+
+    @contextmanager
+    def turns_of(self, name: str, end: ast.expr) -> Iterator[None]:
+        """Know the range of a loop's variable inside of the loop."""
+        most = self.most(end)
+        if names_in(end).isdisjoint(self.turns):
+            self.ranges[name] = most
+        self.turns[name] = most
+        yield
+        del self.turns[name]
+        self.ranges.pop(name, None)
+
+    def most(self, end: ast.expr) -> int:
+        """Return the largest value of a range's end: jobs left, or another's turn."""
+        if isinstance(end, ast.BinOp) and not isinstance(end.op, ast.Mult):
+            last = ast.Constant(self.most(end.left))
+            return self.constant(ast.BinOp(last, end.op, end.right))
+        if isinstance(end, ast.Call):
+            return self.shape.n_jobs
+        if isinstance(end, ast.Name) and end.id in self.turns:
+            return self.turns[end.id] - 1
+        return self.constant(end)
 
     def as_value(self, node: ast.expr) -> str:
         """Write an expression as a value, whatever its kind."""

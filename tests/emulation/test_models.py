@@ -51,8 +51,12 @@ def test_flow_shops_count_as_on_the_reference(gpu, kind, objective, released):
     check_engine(kind, objective, released, explored, range(2))
 
 
-def test_flow_shops_with_given_ends_count_as_on_the_reference(gpu):
-    shop, _, costs = drawn("setups", "makespan", 0)
+@pytest.mark.parametrize(
+    ("kind", "objective"),
+    [("setups", "makespan"), ("", "total-tardiness"), ("", "weighted-late-jobs")],
+)
+def test_given_ends_count_as_on_the_reference(gpu, kind, objective):
+    shop, _, costs = drawn(kind, objective, 0)
     problem, ub = shop.with_ends(FRONT, BACK), int(costs.min()) + 1
     assert counted(problem, "reference", ub) == on_gpu(gpu, problem, ub)
 
