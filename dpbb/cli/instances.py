@@ -16,6 +16,7 @@ from dpbb.flowshop.vrf import PUBLISHED, data_folder, places_in
 from dpbb.options.permutations import parse_permutation
 from dpbb.problem import (
     Described,
+    Scheduled,
     best_known_of,
     bound_of,
     cost_of,
@@ -26,7 +27,7 @@ from dpbb.problem import (
     root_bound,
 )
 from dpbb.progress.choice import width_of
-from dpbb.result.schedule import Schedule, table_of
+from dpbb.result.schedule import Order, Schedule
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import names_of
 from dpbb.text.names import clean
@@ -103,7 +104,11 @@ def run_evaluate(args: argparse.Namespace) -> int:
     check_files(args, {})
     order = part_of(problem, names_of(problem).numbers(order, "permutation"))
     cost, objective = cost_of(problem, np.array(order, np.intp)), objective_of(problem)
-    schedule = table_of(problem, order)
+    schedule: Schedule | Order
+    if isinstance(problem, Scheduled):
+        schedule = problem.schedule(order)
+    else:
+        schedule = Order(order, names_of(problem))
     if args.output is not None:
         schedule.write(args.output, (problem, order))
     if args.json:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError
-from dpbb.problem import Problem, Scheduled
 from dpbb.result.written import write_csv, write_form
-from dpbb.text.labels import NO_NAMES, Names, names_of
+from dpbb.text.labels import NO_NAMES, Names
 
 COLUMNS = ("position", "job", "machine", "start", "end")
 MORE = ("leave", "setup", "release", "due", "lateness")
@@ -199,13 +198,6 @@ class Order:
         return "\n".join(
             ["position    job", *(f"{place:>8}{job:>7}" for place, job in rows)]
         )
-
-
-def table_of(problem: Problem[Any], permutation: tuple[int, ...]) -> Schedule | Order:
-    """Return the schedule of a permutation, or its order if there are no schedules."""
-    if isinstance(problem, Scheduled):
-        return problem.schedule(permutation)
-    return Order(permutation, names_of(problem))
 
 
 NONE = -1
