@@ -14,7 +14,7 @@ from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
 from dpbb.dashboard import charts
 from dpbb.dashboard.controls import Buttons, Picker
 from dpbb.dashboard.feed import History, RunView
-from dpbb.dashboard.look import DARK, LIGHT
+from dpbb.dashboard.look import DARK, LIGHT, asset
 from dpbb.dashboard.page import PARTS, _missing, show
 from dpbb.dashboard.panels import html
 from dpbb.text.labels import Names
@@ -56,6 +56,7 @@ def test_the_page_holds_all_parts_and_finished_runs():
     names = {root.name for root in doc.roots}
     buttons = {"picker", "save", "stop", "message"}
     assert names == {*PARTS, *buttons, "first", "missing"}
+    assert {*re.findall(r"roots\.(\w+)", asset("dpbb.html"))} == names
     picker = doc.get_model_by_name("picker")
     assert picker.value == "new"
     assert [run_id for run_id, _ in picker.options] == ["new", "old"]

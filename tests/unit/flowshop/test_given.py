@@ -57,7 +57,7 @@ def test_johnsons_order_is_the_best_of_two_machines_with_given_jobs_too():
         assert found.value == best_of(problem) == proving_bound(problem)
 
 
-@pytest.mark.parametrize("method", ["neh", "ig", "beam", "tabu"])
+@pytest.mark.parametrize("method", HEURISTICS)
 def test_heuristics_keep_what_is_given(method):
     told = []
     search = StartSearch(

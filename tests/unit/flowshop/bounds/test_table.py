@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -15,12 +16,13 @@ from dpbb.engines.base import Device, explore_to_end
 from dpbb.errors import CheckpointError, EngineUnavailable, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds.table import BOUNDS
-from dpbb.options import TreeOptions
+from dpbb.options import OPTIONS, TreeOptions
 from dpbb.problem import bound_of
 from dpbb.proof import checker
 from dpbb.proof.verify import verify
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import certified, result_of
+from dpbb.testing import check_model
 from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import best_orders
 from tests.unit.coordination.world import World, spec_of
@@ -66,6 +68,12 @@ def interrupted(spec):
         assert bound_of(saved.spec.problem) == "least"
         world = World(spec, SEATS, now=7.0, saved=saved)
     raise AssertionError("not over")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_row_keeps_the_laws_and_the_help_has_it(name):
+    check_model(FlowShopProblem(SHOP.instance, name), nodes=50)
+    assert re.search(rf"\b{name}\b", OPTIONS["bound"].help)
 
 
 @pytest.mark.parametrize("call", [dpbb.solve, dpbb.submit, dpbb.estimate])
