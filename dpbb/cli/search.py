@@ -27,6 +27,7 @@ from dpbb.cli.running import (
 )
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options import OPTIONS, SolveOptions
+from dpbb.options.rows import Group
 from dpbb.problem import BestKnown, best_known_of
 from dpbb.result import Result
 from dpbb.text.json_text import json_text
@@ -56,7 +57,7 @@ def run_solve(args: argparse.Namespace) -> int:
     return run_and_show(args, options, solve)
 
 
-SHOWN = ("progress", "verbosity", "report_interval_s")
+SHOWN = [name for name, row in OPTIONS.items() if row.group is Group.SHOWN]
 """Options of how a run is shown, which ``dpbb resume`` does itself."""
 
 

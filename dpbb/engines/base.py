@@ -272,8 +272,8 @@ def obstacle_of(
     if model is None:
         return (
             f"engine {engine} has no model of {problem.name} with the bound "
-            f"{tree.bound}: a model serves the class that it is written for, and no "
-            "subclass, which may override it"
+            f"{tree.bound} (a subclass inherits none, as it may override it); engine "
+            "reference needs none"
         )
     obstacle: str | None = model.obstacle(problem)
     return obstacle
