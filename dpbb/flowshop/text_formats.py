@@ -205,7 +205,7 @@ class _Reader:
             if len(line.tokens) != width:
                 hint = ""
                 if row == 0 and self.orientation is None and len(line.tokens) == count:
-                    hint = "; for one row per job say orientation='jobs_rows'"
+                    hint = "; one row per job is orientation jobs_rows"
                 refuse(line.where, expected, f"{len(line.tokens)} values{hint}")
             rows.append(line.numbers())
         return rows

@@ -215,7 +215,7 @@ BAD_FILES = [
     ("r.txt", PLAIN.replace("2 5", "2"), "line 3: .* row 2 of 3 with 2 values, got 1"),
     ("r.txt", PLAIN.replace("2 5", "2 ५"), "line 3, column 3: .* got '५'"),
     ("r.txt", PLAIN.replace("2 5", "2 1" + "0" * 40), "line 3, column 3: .* got '1000"),
-    ("r.txt", "2 3\n1 2 3\n4 5 6\n", "line 2: .* say orientation='jobs_rows'"),
+    ("r.txt", "2 3\n1 2 3\n4 5 6\n", "line 2: .* is orientation jobs_rows"),
     # text: what follows
     ("t.txt", PLAIN + "7 8 9\n", "line 5: .* got '7 8 9' after the last row"),
     ("t.txt", PLAIN + PLAIN, "expected one instance, .* got 2 instances; index may be"),
