@@ -96,8 +96,14 @@ __all__ = sorted(name for names in _HOMES.values() for name in names)
 
 _MODULES = {
     "bounds": "dpbb.bounds",
+    "errors": "dpbb.errors",
+    "heuristics": "dpbb.heuristics",
     "jobshop": "dpbb.jobshop",
     "neighbourhood": "dpbb.flowshop.heuristics.tabu",
+    "plotting": "dpbb.plotting",
+    "problem": "dpbb.problem",
+    "problems": "dpbb.problems",
+    "progress": "dpbb.progress",
     "testing": "dpbb.testing",
 }
 """Modules that are called by a name here; the others are imported by their own."""
@@ -117,4 +123,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    imported = {"TYPE_CHECKING", "Any", "annotations", "fcntl"}
+    imported |= {"import_module", "logging"}
+    return sorted({*globals(), *__all__, *_MODULES} - imported)

@@ -62,7 +62,9 @@ def _members_of(word: str, table: TableForm) -> list[str]:
     if not found and Path(file_and_index(word)[0]).is_file():
         found = _listed_in(word) or sources_in(word, table)
     if not found:
-        raise OptionError(f"SET: expected {ALLOWED}, got {word!r}")
+        folder = f"a folder; its files are {word.rstrip('/')}/*"
+        got = f"{word!r}, {folder}" if Path(word).is_dir() else repr(word)
+        raise OptionError(f"SET: expected {ALLOWED}, got {got}")
     return found
 
 

@@ -12,6 +12,8 @@ from dpbb.cli.arguments import add_rows
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.shop import FlowShop
 
 SMALL = (7, 4)
 """Jobs and machines of the shop that a class or a heuristic is checked on."""
@@ -46,7 +48,15 @@ def run_check(args: argparse.Namespace) -> int:
         print(f"11  {testing.LAWS[11]}\nholds: {best.value} by {best.permutation}")
         return 0
     if isinstance(found, type) and parameters == 1:
-        found = found(read_instance(shop))
+        try:
+            found = found(read_instance(shop))
+        except Exception as error:
+            if issubclass(found, FlowShopProblem | FlowShop):
+                raise
+            raise OptionError(
+                f"{args.problem}: expected a class that takes a flow shop; for others "
+                f"name a function that makes a problem (got {error})"
+            ) from error
     elif parameters == 0:
         found = found()
     elif parameters is not None:
@@ -68,7 +78,8 @@ def _found(path: str) -> Any:
     try:
         found = import_module(module)
     except ImportError as error:
-        raise OptionError(f"{path}: {error}") from error
+        file = f"; write {module[:-3]}:{name}" if module.endswith(".py") else ""
+        raise OptionError(f"{path}: {error}{file}") from error
     if not hasattr(found, name):
         raise OptionError(f"{path}: expected a name of {module}, got {shown(name)}")
     return getattr(found, name)

@@ -77,8 +77,8 @@ def estimate(
     should_stop
         Polled between rounds of probes.
     **options
-        Those of ``SolveOptions`` that change the tree (branching, branching_ub, bound,
-        root_order, all_optima), and engine and threads.
+        Those of ``SolveOptions`` that change the tree (branching, bound, all_optima,
+        and branching_ub and root_order of tuning), and engine and threads.
 
     Returns
     -------

@@ -133,6 +133,9 @@ def _of_checkpoint(data: Checkpoint) -> Run:
     for step in data.trajectory:
         if not steps or step.value < steps[-1].value:
             steps.append(replace(step, seconds=request.seconds + step.seconds))
+    spec = data.spec
+    bound = min(known if value is None else [*known, value])
+    bound = max(bound, spec.proved_bound or 0, spec.root_bound or 0)
     optimal = value is not None and value <= data.cutoff
     ended = "proved optimal" if optimal else f"nothing below {data.ub:,}, proved"
     if data.units:
@@ -140,7 +143,7 @@ def _of_checkpoint(data: Checkpoint) -> Run:
     return Run(
         name=data.spec.instance,
         incumbents=_incumbents(steps, value),
-        bounds=((0.0, min(known if value is None else [*known, value])),),
+        bounds=((0.0, bound),),
         end_s=request.seconds + data.totals.seconds,
         objective=objective_of(data.spec.problem),
         ended=ended,

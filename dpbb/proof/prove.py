@@ -9,7 +9,7 @@ machines, then a row of times for each job. With a schedule (jobs from 1, in ord
 makespan UB, that is optimal.
 
 Exit codes: 0 there is none; 1 there is one, or the schedule has another makespan;
-2 no such file.
+2 the file or the schedule cannot be read.
 
 A node fixes jobs at the front and at the back. Of its two sets of children, one more
 job in front or behind, it takes the one with fewer children of the least bound of all;
@@ -143,19 +143,26 @@ def prove(times, ub, most=2**62):
     return explore(*state, ub, most)
 
 
+def numbers(text):
+    """Return the jobs of a schedule, from 0."""
+    return [int(job) - 1 for job in text.replace(",", " ").split()]
+
+
 def main():
     """Read a shop, and prove that it has nothing better; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("shop", help="jobs, machines, then a row of times for each job")
     parser.add_argument("ub", type=int, help="there is nothing below, it says")
-    parser.add_argument("--order", help="a schedule that has it; jobs from 1")
+    parser.add_argument(
+        "--order", type=numbers, help="a schedule that has it; jobs from 1"
+    )
     args = parser.parse_args()
     try:
         with open(args.shop) as file:
             n, m, *rest = map(int, file.read(2**25).split())
         if not (0 < n <= 1024 and n * m == len(rest) > 0 <= min(rest)):
             raise ValueError(
-                f"expected {n} (<= 1024) rows of {m} times, got {len(rest)}"
+                f"expected {n} (<= 1024) rows of {m} times >= 0, got {len(rest)} times"
             )
         if sum(rest) >= 2**30:
             raise ValueError("expected times that are together below 2^30")
@@ -164,8 +171,8 @@ def main():
         return 2
     times = [rest[job * m : (job + 1) * m] for job in range(n)]
     if args.order is not None:
-        order = [int(job) - 1 for job in args.order.replace(",", " ").split()]
-        ok = sorted(order) == [*range(n)] and makespan(times, order) == args.ub
+        ok = sorted(args.order) == [*range(n)]
+        ok = ok and makespan(times, args.order) == args.ub
         if not ok:
             print(f"the schedule is none of all jobs, or has not makespan {args.ub}")
             return 1

@@ -182,6 +182,11 @@ def verify(
     say
         Called with a line about each part that is explored.
 
+    Returns
+    -------
+    Verification
+        ``verdict``, whether that is enough (``ok``), and ``summary()``.
+
     Raises
     ------
     OptionError

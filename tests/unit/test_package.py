@@ -37,6 +37,13 @@ def test_every_public_name_is_there():
     for name in dpbb.__all__:
         assert getattr(dpbb, name).__name__ == name
     assert set(dpbb.__all__) <= set(dir(dpbb))
+    assert not {"Any", "logging"} & set(dir(dpbb))
+
+
+def test_modules_that_the_reference_names_need_no_import_of_their_own():
+    probe = "import dpbb; dpbb.errors.OptionError, dpbb.problem.Problem"
+    probe += "; dpbb.problems.register, dpbb.progress.Progress, dpbb.plotting.gantt"
+    run(sys.executable, "-c", f"{probe}; dpbb.heuristics.OwnHeuristic")
 
 
 def test_job_shops_are_imported_when_they_are_asked_for():

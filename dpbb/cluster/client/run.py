@@ -72,11 +72,15 @@ class Run:
     """A run on a cluster.
 
     It goes on when this handle or its client is gone. ``close`` (or the end of a
-    ``with`` block) stops it, unless the handle came from ``attach`` or ``runs``, and
-    has the scheduler forget it, unless the block ends by an exception, such as Ctrl-C.
+    ``with`` block) stops it, unless the handle came from ``attach``, and has the
+    scheduler forget it, unless the block ends by an exception, such as Ctrl-C.
 
     Parameters
     ----------
+    client
+        Client of the cluster.
+    run_id
+        Name of the run, for ``attach``.
     make_result
         What ``result`` gives; default: the outcome.
     attached

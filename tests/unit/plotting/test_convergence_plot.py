@@ -46,6 +46,12 @@ def test_the_bound_of_a_checkpoint_is_never_above_its_incumbent(ax):
     assert run_of(replace(over, cutoff=30)).bound == 30
 
 
+@pytest.mark.parametrize("known", ["root_bound", "proved_bound"])
+def test_a_checkpoint_has_what_was_proved_before_its_tree(known):
+    saved = checkpoint()
+    assert run_of(replace(saved, spec=replace(saved.spec, **{known: 33}))).bound == 33
+
+
 def test_a_checkpoint_begins_with_the_heuristics():
     saved = checkpoint()
     found = (Improvement(0.25, 60, "neh"), Improvement(0.5, 50, "ig"))

@@ -54,6 +54,7 @@ def test_it_is_a_program_that_needs_nothing_else(tmp_path):
         assert f"optimal {best}" in ran.stdout
     assert run(path, str(best + 1), code=plain).returncode == 1
     assert run(path, str(best), "--order", "1 2", code=plain).returncode == 1
+    assert run(path, str(best), "--order", "door 2", code=plain).returncode == 2
     for text in "6 4 1 2 3", "-1 -1 5", "9999 1 " + "1 " * 9999:
         path.write_text(text)
         assert run(path, "9", code=plain).returncode == 2
