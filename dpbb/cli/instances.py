@@ -122,8 +122,11 @@ def run_evaluate(args: argparse.Namespace) -> int:
             values |= schedule.to_json()
         print(json_text(values))
     else:
-        named = " " if names_of(problem) else "   (jobs and machines count from 0)"
-        print(f"{objective} {cost}{named}".rstrip())
+        names, told = names_of(problem), str(cost)
+        named = "" if names else "   (jobs and machines count from 0)"
+        if names.clock is not None and isinstance(schedule, Schedule):
+            told = names.clock.cost(objective, cost, schedule.makespan)
+        print(f"{objective} {told}{named}")
         text, width = str(schedule), width_of(sys.stdout)
         if width is not None and isinstance(schedule, Schedule):
             shown = schedule.table(width)

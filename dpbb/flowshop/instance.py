@@ -43,7 +43,8 @@ def check_columns(
         if name not in (*needed, *also):
             expected = f"no column {name}, which {objective} does not use"
             hint = "; say another --objective, in Python FlowShop(..., objective=...)"
-            hint += " or read_problem(..., objective=...), or --skip-columns"
+            hint += " or read_problem(..., objective=...), or leave the column out by "
+            hint += "its heading: --skip-columns"
             refuse(instance.name, expected, f"{name}{hint}")
 
 

@@ -153,7 +153,8 @@ class TableForm:
         InstanceError: names what takes it; or there is no origin to count from.
         """
         if not cell and kind != "time":
-            return number_in(cell, where, f"; every job needs its {kind}")
+            named = kind if kind == "weight" else f"{kind} date"
+            return number_in(cell, where, f"; every job needs its {named}")
         if not cell and self.blank == "zero":
             return 0
         if kind in ("release", "due") and is_date(cell):
@@ -176,7 +177,8 @@ class TableForm:
         found = round(value)
         if abs(value - found) > NEAR:
             expected = f"a time that is whole when multiplied by {scale}"
-            refuse(where, expected, f"{cell!r}; a larger --scale is finer")
+            hint = "a larger --scale, with a smaller --unit, is finer"
+            refuse(where, expected, f"{cell!r}; {hint}")
         return found
 
     def _hint(self, cell: str, heading: str, needed: bool) -> str:

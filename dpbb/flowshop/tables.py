@@ -206,6 +206,9 @@ def table_of_cells(
         where, kind = cell(line, at), kinds.get(at, "time")
         if not row[at] and (why := sheet.why(line, left + at)):
             refuse(where, "a number", f"an empty cell, {why}")
+        if not (form.blank == "zero" or any(row[one] for one in machines)):
+            got = "none in this row; remove it, or --blank zero takes them as 0"
+            refuse(where, "a job's times", got)
         return form.value(row[at], where, heads[at], kind, numbers[at])
 
     read = [{at: value(n, row, at) for at in chosen} for n, row in body]

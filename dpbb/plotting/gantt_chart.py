@@ -436,6 +436,10 @@ def gantt_figure(data: Any) -> figure:
             color=[palette[one] for one in shade[jobs].tolist()], level="overlay",
             legend_label="due date",
         )  # fmt: skip
+        legend = chart.legend[0]  # where it covers nothing
+        legend.update(border_line_alpha=0.0, margin=0, padding=2)
+        chart.add_layout(legend, "below")
+        chart.height += 26
     dated = ("left", "right", "leave", "ready", *dates)
     forms = {f"@{name}": "datetime" for name in dated if form}
     chart.add_tools(HoverTool(renderers=[drawn], tooltips=tips, formatters=forms))

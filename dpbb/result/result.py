@@ -391,12 +391,11 @@ class Result(Totals):
         if self.makespan is None:
             yield "lower bound", f"{self.lower_bound:,}"
         else:
-            clock, until = self.names.clock, ""
+            clock, cost = self.names.clock, str(self.makespan)
             if clock is not None and self.operations is not None:
-                until = f" (until {clock.text(self.operations.makespan)})"
-            timed = not self.objective.startswith(("late", "weighted"))
-            unit = f" {clock.unit}" if clock is not None and timed else ""
-            yield self.objective, f"{self.makespan}{unit}{until}"
+                end = self.operations.makespan
+                cost = clock.cost(self.objective, self.makespan, end)
+            yield self.objective, cost
             if self.status is not Status.OPTIMAL:
                 yield "lower bound", f"{self.lower_bound} (gap {self.gap:.2%})"
             order = map(self.names.job, self.permutation or ())

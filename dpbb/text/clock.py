@@ -84,6 +84,11 @@ class Clock:
         day, clock = last.split()
         return f"{first} - {clock if first.startswith(day) else last}"
 
+    def cost(self, objective: str, value: int, end: int) -> str:
+        """Return a cost with its unit, if it has one, and the date of the end."""
+        unit = "" if objective.startswith(("late", "weighted")) else f" {self.unit}"
+        return f"{value}{unit} (until {self.text(end)})"
+
     def time(self, date: datetime, where: str) -> int:
         """Return the time of a date.
 

@@ -63,6 +63,10 @@ def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
     picture = "--output", tmp_path / "a.svg"
     assert dpbb("evaluate", shop, "1,0 2", *picture).code == 0
     assert "first job (frame)" in (tmp_path / "a.svg").read_text()
+    dated = dpbb(
+        "evaluate", shop, "1,0 2", "--origin", "2026-05-04T06:00", "--unit", "h"
+    )
+    assert dated.out.startswith("makespan 9 h (until 2026-05-04 15:00)\n")
 
 
 def test_evaluate_knows_set_ups_buffers_lags_and_ovens(dpbb, shop, tmp_path):

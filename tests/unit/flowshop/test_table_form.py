@@ -63,6 +63,13 @@ def test_a_point_where_decimals_are_commas_is_no_decimal_point(tmp_path):
         read(tmp_path, "1.250;3", decimal=",", scale=60)
 
 
+def test_a_row_without_times_is_to_be_removed(tmp_path):
+    text = "job,cut,weld\nA,1,2\nB,3,4\nTotal of 2 jobs,,\n"
+    with pytest.raises(InstanceError, match=r"line 4, cell 2: .*; remove it, or"):
+        read(tmp_path, text)
+    assert read(tmp_path, text, blank="zero").times.tolist()[2] == [0, 0]
+
+
 TABLE = """Plan of the week,,,,,,
 ,,,,,,
 Nr,customer,order,weld,cut,due,comment
