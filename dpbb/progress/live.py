@@ -136,8 +136,7 @@ class LiveProgress(ProgressPrinter):
         if self._live is not None:
             self._live.stop()
             self._live = None  # now, so that no alert meanwhile is printed by it
-            if self._alert:
-                self._write(self._alert)
+            self._write_alert()
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -183,7 +182,14 @@ class LiveProgress(ProgressPrinter):
     def _waits(self, snapshot: Snapshot) -> None:
         """Write nothing: the view says what the run waits for."""
 
+    def _write_alert(self) -> None:
+        """Write the alert above the view, where it stays."""
+        text, self._alert = self._alert, ""
+        if text:
+            self._console.print(Text(text))
+
     def _write(self, line: str, style: str = "") -> None:
+        self._write_alert()  # what is written now came later
         text = Text(line, style=style)
         if line.startswith(("H", "*")):
             text.stylize("bold green", 0, 1)

@@ -965,9 +965,9 @@ class Audit:
         """Explore so many nodes at most; return the verdict, and what it rests on."""
         if everything or self.whole(nodes):
             found = self.explore(self.parts)
-            text = f"the whole tree, {counted(self.parts)}, has {found} nodes"
+            text = f"the whole tree, {counted(self.parts)}, has {found:,} nodes"
             fell = sum(not part.exact for part in self.parts)
-            less = f", of {self.claimed} claimed: bounds fell in {fell} units"
+            less = f", of {self.claimed:,} claimed: bounds fell in {fell} units"
             return PROVED, text + less * (fell > 0)
         if not draws:
             return TOO_LITTLE, "nothing was explored again, as no draws were wanted"
@@ -990,11 +990,11 @@ class Audit:
         ended = sum(part in fit for part in chosen)
         text = (
             f"{ended} of {len(chosen)} draws ({draws} by estimates) were exact: "
-            f"{counted(fit)}, {found} nodes, {found / self.claimed:.3%} of all"
+            f"{counted(fit)}, {found:,} nodes, {found / self.claimed:.3%} of all"
         )
         reasons = []
         if len(fit) < len(exact):
-            reasons.append(f"they have {sum(part.nodes for part in exact)} (--nodes)")
+            reasons.append(f"they have {sum(part.nodes for part in exact):,} (--nodes)")
         if len(exact) < len(different):
             reasons.append("bounds fell in some")
         if not all(order for _, order in self.certificate["bounds"][1:]):
@@ -1023,7 +1023,7 @@ class Audit:
     def explore(self, parts):
         """Explore parts again, which must have the claimed counts; returns nodes."""
         nodes, done, total = 0, 0, sum(part.nodes for part in parts)
-        self.say(f"explores {counted(parts)}, {total} nodes")
+        self.say(f"explores {counted(parts)}, {total:,} nodes")
         jobs = [(part, part.ubs[1], part.nodes) for part in parts]
         for index, found in self.tree.explore_all(jobs):
             parts[index].compare(found)

@@ -183,7 +183,7 @@ def main():
         print(f"there is a schedule of makespan {better} below {args.ub}")
         return 1
     about = "optimal" if args.order is not None else "nothing is below"
-    print(f"proved: {about} {args.ub}; {nodes} nodes, {seconds:.1f} s")
+    print(f"proved: {about} {args.ub}; {nodes:,} nodes, {seconds:.1f} s")
     return 0
 
 

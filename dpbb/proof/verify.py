@@ -261,7 +261,7 @@ def verify(
                     _check_total(content, counts)
                     Certificate(fine).write(finer)
                     verdict = checker.PROVED
-                    found = f"the whole tree has {counts[0] + counts[1]} nodes"
+                    found = f"the whole tree has {counts[0] + counts[1]:,} nodes"
             seconds = time.monotonic() - began
             found = f"{found}; by {tree.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(step, True, found))

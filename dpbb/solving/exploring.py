@@ -252,8 +252,10 @@ def _written(call: Call, result: Result) -> Result:
             said = "certificate: not written, as there is no proof"
             call.progress.note(f"{said} ({result.termination})")
         return result
+    path = path.replace(BOUND, str(result.lower_bound))
     try:
-        certificate.write(path.replace(BOUND, str(result.lower_bound)))
+        certificate.write(path)
     except DpbbError as error:
         raise UnwrittenError(str(error), result) from error
+    call.progress.note(f"certificate: written to {path}")
     return result

@@ -125,7 +125,7 @@ def plan_of_saved(call: Call, saved: Checkpoint) -> Plan:
     plan = replace(plan_before(saved, call.options), saved=saved, resumed=call.began)
     note = call.progress.note
     if saved.spec.certificate and call.options.certificate is None:
-        note("no certificate: name a file again (certificate)")
+        note("no certificate: name its file again (--certificate, certificate=)")
     if saved.first_optimum:
         note(f"its first {saved.first_optimum:,} optimal permutations are in its file")
     left = plural(len(saved.units), "part") if saved.units else "nothing"

@@ -30,6 +30,7 @@ ARMS: dict[Balance, type[Arm]] = {Balance.EXPLODE: Exploding, Balance.STEAL: Ste
 LEAST_CAPABILITY = (7, 5)
 BLOCK_SIZE = 128
 """Threads of a block where it does not fill a multiprocessor."""
+NO_DRIVER = "no NVIDIA driver is loaded: see nvidia-smi"
 INSTALL = "pip install 'dpbb[cuda13]' (drivers from 580) or 'dpbb[cuda12]'"
 
 
@@ -44,12 +45,14 @@ class GpuEngine(Engine):
             import cupy
             from cupy_backends.cuda.libs import nvrtc
         except ImportError as error:
+            if not has_driver():
+                return NO_DRIVER  # CuPy, which is large, would not help
             return f"CuPy cannot be imported ({error}): {INSTALL}"
         runtime = cupy.cuda.runtime
         try:
             driver, built = runtime.driverGetVersion(), runtime.runtimeGetVersion()
             if driver == 0:
-                return "no NVIDIA driver is loaded: install one, see nvidia-smi"
+                return NO_DRIVER
             if driver // 1000 < built // 1000:
                 return (
                     f"the driver knows CUDA {driver // 1000}, CuPy is built for CUDA "
@@ -127,6 +130,15 @@ class GpuEngine(Engine):
             for index in range(count)
             if tuple(map(int, _capability(cupy, index))) >= LEAST_CAPABILITY
         ]
+
+
+def has_driver() -> bool:
+    """Whether NVIDIA's driver can be loaded here; nothing of it is started."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _kernels(

@@ -151,3 +151,12 @@ def test_an_alert_takes_no_lock_and_stays_at_the_end(stream, capsys):
     thread.join()
     progress.close()
     assert rows(stream)[-1] == "dpbb: stopping"
+
+
+def test_an_alert_stays_before_what_is_written_after_it(stream):
+    progress = live(stream)
+    progress.update(SNAPSHOT)
+    progress.alert("dpbb: stopping")
+    progress.note("saved in a folder")
+    progress.close()
+    assert rows(stream)[-2:] == ["dpbb: stopping", "saved in a folder"]

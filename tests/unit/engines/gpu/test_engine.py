@@ -1,5 +1,7 @@
 """What the GPU engine refuses before a device is asked, and what it asks devices."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,12 @@ def test_what_the_gpu_does_not_take_the_cpu_explores():
     assert text.startswith("cpu on CPUs (no gpu: engine gpu takes up to 800 jobs")
     with pytest.raises(EngineUnavailable, match="cannot run this: engine gpu takes up"):
         registry.explain_engines("gpu", problem, tree)
+
+
+@pytest.mark.parametrize(
+    ("driver", "said"), [(False, "no NVIDIA driver"), (True, "CuPy cannot be imported")]
+)
+def test_who_has_no_driver_is_not_told_to_install_cupy(monkeypatch, driver, said):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setattr("dpbb.engines.gpu.engine.has_driver", lambda: driver)
+    assert GpuEngine().availability().startswith(said)
