@@ -121,7 +121,7 @@ class Book:
         if record.silent is not None:
             del self._silent[record.silent]
         if record.unit is not None:
-            self.lose(record.unit, now, f"seat {record.seat.label} left")
+            self.lose(record.unit, now, f"worker {record.seat.label} left")
         self.balance.seat_changed(record)
         self.nudges.pop(seat_id, None)
 
@@ -282,7 +282,7 @@ class Book:
         if unit.lease is not None:
             self.requeues += 1
             unit.losses += 1
-            self._events.add(now, "lost", f"unit {unit.id} waits again: {reason}")
+            self._events.add(now, "lost", f"part {unit.id} waits again: {reason}")
         self.requeue(unit)
         if unit.losses >= MAX_LOSSES:
             self.hopeless = (
@@ -318,7 +318,7 @@ class Book:
             self._silent[seat.silent] = seat
             self.nudges[seat.id] = None
             what = "is silent" if seat.reported else "has not reported: it compiles"
-            self.lose(unit, now, f"seat {seat.id} {what}")
+            self.lose(unit, now, f"worker {seat.seat.label} {what}")
 
     # -- units and counts -------------------------------------------------------
 

@@ -100,8 +100,8 @@ def _macros() -> Any:  # a module of Jinja's
 
 
 WORDS = (
-    *("UPPER_BOUND", "about_text", "ends_text", "left_text", "range_text"),
-    *("shares_text", "state_kind", "state_word", "troubles"),
+    *("UPPER_BOUND", "about_text", "compiling_text", "ends_text", "left_text"),
+    *("range_text", "shares_text", "state_kind", "state_word", "troubles"),
 )
 """What the macros use of ``dpbb.progress.words``."""
 

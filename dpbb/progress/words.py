@@ -126,8 +126,8 @@ def details(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield "checkpoint", _checkpoint_text(snapshot, snapshot.checkpoint)
     if shares_text(snapshot):
         yield "turns", shares_text(snapshot)
-    if goes_on(snapshot) and snapshot.waits_for.startswith(COMPILING):
-        yield "waiting", snapshot.waits_for
+    if compiling_text(snapshot):
+        yield "waiting", compiling_text(snapshot)
     for text in troubles(snapshot):
         yield TROUBLE, text
 
@@ -159,6 +159,12 @@ def shares_text(snapshot: Snapshot) -> str:
         return ""
     more = f" and {len(others) - 2:,} more" if len(others) > 2 else ""
     return f"time-shared with {', '.join(others[:2])}{more}"
+
+
+def compiling_text(snapshot: Snapshot) -> str:
+    """Say that the run waits for what is compiled; empty if it does not."""
+    text = snapshot.waits_for
+    return text if goes_on(snapshot) and text.startswith(COMPILING) else ""
 
 
 def about_text(snapshot: Snapshot) -> str:

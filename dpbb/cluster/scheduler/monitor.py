@@ -220,5 +220,6 @@ def parameters_of(spec: RunSpec) -> Iterator[tuple[str, str]]:
     }
     for name, value in plain.items():
         if value is not None and value is not False:
-            text = str(value)
-            yield name.replace("_", " "), text if len(text) < 80 else f"{text[:79]}…"
+            text = f"{value:g} s" if name.endswith("_s") else str(value)
+            text = text if len(text) < 80 else f"{text[:79]}…"
+            yield name.removesuffix("_s").replace("_", " "), text

@@ -148,7 +148,7 @@ class SeatTable:
                 f"every worker that can explore with {wanted} is about to close: the "
                 f"run waits for another ({there})"
             )
-        return f"all seats that can explore with {wanted} serve other runs: {there}"
+        return f"all workers that can explore with {wanted} serve other runs: {there}"
 
     def _can_hold(self, entry: WorkerSeats, device: Device) -> bool:
         """Whether the worker gets the device, perhaps from one that has too many."""

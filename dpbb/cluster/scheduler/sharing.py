@@ -135,10 +135,10 @@ class SeatSharing:
         called = told_apart(known)
         names = [called[other] for other in with_whom]
         run.shares_with, run.shares_names = with_whom, tuple(names)
-        text = "has seats of its own again"
+        text = "has workers of its own again"
         if names:
             more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            text = f"fewer seats than runs: takes turns with {', '.join(names[:3])}"
+            text = f"fewer workers than runs: takes turns with {', '.join(names[:3])}"
             text += more
         run.coordinator.events.add(now, "shared", text)
         # a run that waits for its turn is no slower than one that has it

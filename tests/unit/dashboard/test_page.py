@@ -10,6 +10,7 @@ pytest.importorskip("bokeh")
 
 from bokeh.document import Document
 
+from dpbb.cluster.scheduler.monitor import parameters_of
 from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
 from dpbb.dashboard import charts
 from dpbb.dashboard.controls import Buttons, Picker
@@ -18,6 +19,7 @@ from dpbb.dashboard.look import DARK, LIGHT, asset
 from dpbb.dashboard.page import PARTS, _missing, show
 from dpbb.dashboard.panels import html
 from dpbb.text.labels import Names
+from tests.unit.cluster.support import tiny_spec
 from tests.unit.dashboard.fakes import BASE, PROBLEM, FakeControls, FakeFeed, view
 
 
@@ -179,6 +181,15 @@ def test_status_tells_the_incumbent_from_the_upper_bound():
     known = tiles(view(value=3699, ub=3679, lower_bound=3600, gap=99 / 3699))
     assert (known["incumbent"], known["gap"]) == ("3,699", "2.68 %")
     assert known["upper bound"] == "3,679"
+
+
+def test_status_and_details_say_what_a_run_waits_for_and_how_often_it_tells():
+    waits = view(waits_for="compiling on 1 worker")
+    assert "<em>compiling on 1 worker</em>" in html("status", waits)
+    ended = view(waits_for="compiling on 1 worker", state=RunState.FINISHED)
+    assert "compiling" not in html("status", ended)
+    spec = tiny_spec(report_interval_s=2.0)
+    assert dict(parameters_of(spec))["report interval"] == "2 s"
 
 
 def test_the_gantt_chart_is_the_incumbents_schedule():
