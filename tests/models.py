@@ -98,6 +98,51 @@ class TightCompletion(TotalCompletion):
         return bound
 
 
+class Turns(dpbb.Model):
+    """Ranges that end with the jobs left, or with another's turn."""
+
+    state: ClassVar = {"time": None, "cost": None, "short": "n_jobs"}
+
+    def __init__(self, times):
+        self.times = np.array(times)
+        self.n_jobs = len(self.times)
+        self.trivial_ub = int(self.n_jobs * self.times.sum()) + 1
+
+    def root(self):
+        return {"short": np.sort(self.times)}
+
+    def take(self, node, job):
+        node.time += self.times[job]
+        node.cost += node.time
+        for i in range(len(node.left)):
+            is_before = node.short[i] < self.times[job]
+            node.short[i] = node.short[i] if is_before else node.short[i + 1]
+
+    def node_bound(self, node):
+        bound = node.cost
+        for i in range(len(node.left)):
+            bound += node.time
+            for j in range(i + 1):
+                bound += node.short[j]
+        return bound
+
+    def child_bound(self, node, job):
+        end = node.time + self.times[job]
+        bound = node.cost + end
+        for i in range(len(node.left) - 1):
+            bound += end
+            for j in range(i + 1):
+                is_before = node.short[j] < self.times[job]
+                bound += node.short[j] if is_before else node.short[j + 1]
+        for i in range(self.n_jobs):  # these three come to 0
+            bound += node.time + node.short[i]
+        for i in range(len(node.left)):
+            bound -= node.time + node.short[i]
+        for i in range(self.n_jobs):
+            bound -= 0 if i < len(node.left) else node.time + node.short[i]
+        return bound
+
+
 class Setups(dpbb.Model):
     """A flow shop with set-ups between jobs on each machine; both ends branch.
 

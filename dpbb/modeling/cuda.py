@@ -222,7 +222,7 @@ class CudaWriter(Writer):
         if alone is None:
             return super().expression(node)
         name, length = alone
-        key = f"{ast.unparse(node)} over {name}"
+        key = f"{ast.unparse(node)} over {name} to {length}"
         if key not in self.hoists:
             self.hoists[key] = f"once_{len(self.hoists)}", node, name, length
         return f"all.{self.hoists[key][0]}[{'0' if name is None else f'v_{name}'}]"

@@ -376,10 +376,13 @@ class Rows:
         return "0" if first else f"model.{self._mark}_{table}_{axis}"
 
     def hoist(self, node: ast.expr, name: str | None, length: int, end: str) -> int:
-        """Give an expression a place, whole vectors that end with it; its number."""
-        key = f"{ast.unparse(node)} over {name}"
+        """Give an expression a place, whole vectors that end with it; its number.
+
+        Where fewer turns are made, their first vector begins before that place.
+        """
+        key = f"{ast.unparse(node)} over {name} to {end}"
         if key not in self.hoists:
-            self.scratch += rounded(2 * length)
+            self.scratch += rounded(2 * length + PAIR_LANES - 2)
             place = self.scratch - 2 * length
             self.hoists[key] = Hoist(place, node, name, length, end)
         return list(self.hoists).index(key)

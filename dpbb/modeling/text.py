@@ -346,6 +346,13 @@ class _Checker(ast.NodeVisitor):
         self._parameters = FUNCTIONS[name]
         self._known = set(self._parameters)
         self._loops: list[str] = []  # variables of the loops around a statement
+        self._jobs, self._places = {"job"}, set[str]()  # variables of all loops
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.For):
+                names, over = parts_of(node)
+                jobs = [] if isinstance(over, ast.Call) else names[-1:]
+                self._jobs |= set(jobs)
+                self._places |= set(names) - set(jobs)
         self._stored = {
             node.id
             for node in ast.walk(source.tree)
@@ -412,6 +419,12 @@ class _Checker(ast.NodeVisitor):
                 self._order(over)
             else:
                 self._iterable(over)
+            if not set(names).isdisjoint([*self._loops, *self._jobs & self._places]):
+                self._other(
+                    node,
+                    "a variable that no loop around this one has, and that is a job in "
+                    "all loops or in none; take another name",
+                )
             before = set(self._known)
             self._known |= set(names)
             self._loops += names
@@ -419,7 +432,9 @@ class _Checker(ast.NodeVisitor):
                 self.statement(one)
             del self._loops[-len(names) :]
             # nobody may be left; on a GPU a loop's own variables end with it
-            self._known = before if is_left_set(over) else self._known
+            is_range = isinstance(over, ast.Call)
+            varies = is_range and names_in(over) & {"node", *self._loops}
+            self._known = before if varies or is_left_set(over) else self._known
             self._known -= set(names)
         elif isinstance(node, ast.If):
             self.expression(node.test)
@@ -453,7 +468,8 @@ class _Checker(ast.NodeVisitor):
         if isinstance(node, ast.Name) and node.id in (
             "self",
             *self._parameters,
-            *self._loops,
+            *self._jobs,
+            *self._places,
         ):
             self._other(node, "a variable of another name")
         if isinstance(node, ast.Name):

@@ -48,8 +48,8 @@ class Writer:
         self.lines: list[str] = []
         self.margin = indent
         self.names: dict[str, str] = {}
-        self.ranges: dict[str, int] = {}  # end of each loop over a range
-        self.turns: dict[str, int] = {}  # also of those up to another's turn
+        self.limits: dict[str, int] = {}  # largest end of each loop over a range
+        self.ranges: dict[str, int] = {}  # the same, where the node tells the end
         self.assigned: dict[str, list[ast.expr]] = {}
         self._find_kinds()
 
@@ -219,31 +219,31 @@ class Writer:
         if isinstance(node, ast.Name) and len(self.assigned.get(node.id, ())) == 1:
             return self.constant(self.assigned[node.id][0])
         raise ModelError(
-            f"{self.source.file}:{node.lineno}: expected a range of plain numbers, "
-            f"numbers of the model and len(node.left), got "
-            f"{ast.unparse(node)}: go over all, with an if"
+            f"{self.source.file}:{node.lineno}: expected a range that ends with a "
+            "number, len(node.left) or the variable of a loop around it, plus or "
+            f"minus numbers, got {ast.unparse(node)}: go over all, with an if"
         )
 
     @contextmanager
     def turns_of(self, name: str, end: ast.expr) -> Iterator[None]:
-        """Know the range of a loop's variable inside of the loop."""
-        most = self.most(end)
-        if names_in(end).isdisjoint(self.turns):
+        """Know inside of a loop how far its range goes."""
+        self.limits[name] = most = self.most(end)
+        if most > 0 and names_in(end) <= {"self", "node", "len"}:
             self.ranges[name] = most
-        self.turns[name] = most
         yield
-        del self.turns[name]
+        del self.limits[name]
         self.ranges.pop(name, None)
 
     def most(self, end: ast.expr) -> int:
-        """Return the largest value of a range's end: jobs left, or another's turn."""
-        if isinstance(end, ast.BinOp) and not isinstance(end.op, ast.Mult):
-            last = ast.Constant(self.most(end.left))
-            return self.constant(ast.BinOp(last, end.op, end.right))
-        if isinstance(end, ast.Call):
+        """Return what a range's end is at most, whichever jobs are left."""
+        if isinstance(end, ast.BinOp) and isinstance(end.op, ast.Add | ast.Sub):
+            more = self.constant(end.right)
+            more = more if isinstance(end.op, ast.Add) else -more
+            return self.most(end.left) + more
+        if isinstance(end, ast.Call) and is_name(end.func, "len"):
             return self.shape.n_jobs
-        if isinstance(end, ast.Name) and end.id in self.turns:
-            return self.turns[end.id] - 1
+        if isinstance(end, ast.Name) and end.id in self.limits:
+            return self.limits[end.id] - 1
         return self.constant(end)
 
     def as_value(self, node: ast.expr) -> str:

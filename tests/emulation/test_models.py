@@ -10,7 +10,7 @@ from dpbb.options import SolveOptions
 from dpbb.tree.branching import tree_of
 from tests.emulation.support import steals
 from tests.intervals import unit_between
-from tests.models import KINDS, random_models
+from tests.models import KINDS, Turns, random_models
 from tests.unit.flowshop.shops import check_engine, each, random_shop
 from tests.unit.flowshop.test_fixed import BACK, FRONT, drawn
 from tests.unit.modeling.test_cpu import counted
@@ -49,6 +49,12 @@ def test_flow_shops_count_as_on_the_reference(gpu, kind, objective, released):
         return on_gpu(gpu, problem, ub)
 
     check_engine(kind, objective, released, explored, range(2))
+
+
+def test_ranges_end_with_the_jobs_left(gpu):
+    problem = Turns(np.random.default_rng(8).integers(1, 20, 8))
+    ub = problem.bound_of(problem.root_state()) + 1
+    assert counted(problem, "reference", ub) == on_gpu(gpu, problem, ub)
 
 
 @pytest.mark.parametrize(

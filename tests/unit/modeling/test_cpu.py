@@ -11,6 +11,7 @@ from dpbb.engines import choose_engine, explore_to_end, get_engine
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem
 from dpbb.modeling import cpu
+from dpbb.modeling.cuda import header_of
 from dpbb.options import BranchingRule, SolveOptions
 from dpbb.tree import WorkUnit
 from dpbb.tree.branching import refusal, rules_of, tree_of
@@ -20,6 +21,7 @@ from tests.models import (
     LinearOrdering,
     NextMachine,
     TotalCompletion,
+    Turns,
     random_models,
 )
 from tests.unit.modeling.test_model import best_cost
@@ -178,6 +180,28 @@ def test_what_a_loop_comes_to_is_read_behind_it():
 def test_vectors_are_taken_where_they_can_be(kind):
     problem = random_models(np.random.default_rng(0))[kind]
     assert cpu.form_of(problem.shape).in_lanes == IN_LANES[kind]
+
+
+def test_ranges_end_with_the_jobs_left():
+    """Vectors of turns begin before the first one, and write over no other values."""
+    problem = Turns(np.random.default_rng(8).integers(1, 20, 8))
+    assert cpu.form_of(problem.shape).in_lanes
+    ub = problem.bound_of(problem.root_state()) + 1
+    assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
+
+
+class Further(Turns):
+    def child_bound(self, node, job):
+        bound = 0
+        for i in range(max(len(node.left), 20)):
+            bound += i
+        return bound
+
+
+@pytest.mark.parametrize("write", [cpu.form_of, header_of])
+def test_ranges_whose_largest_end_is_not_known_are_refused(write):
+    with pytest.raises(dpbb.ModelError, match=r"test_cpu\.py:\d+: .*max\(len"):
+        write(Further([1, 2, 3]).shape)
 
 
 def test_values_of_more_than_32_bits_are_for_the_reference_engine():

@@ -32,7 +32,11 @@ OUTSIDE = {
     "if job: x = 1\n        node.t = x": "x to have a value whatever.*, got x",
     "for k in range(2):\n            pass\n        node.t = k": "ends with it.*, got k",
     "for k in node.left:\n            x = 1\n        node.t = x": "a loop does.* x",
+    "for k in range(len(node.left)):\n            x = 1\n        node.t = x": "a loop",
     "for k in range(2):\n            k = 1": "a variable of another name",
+    "for k in range(2):\n            pass\n        k = 1": "a variable of another name",
+    "for k in range(2):\n            for k in range(k): pass": "no loop around",
+    "for k in range(2): pass\n        for k in node.left: pass": "a job in all loops",
     "x, y = 1, 2": "write two lines",
     "x: int = 1": "NAME = VALUE",
 }
