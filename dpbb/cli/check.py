@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpbb.cli.arguments import add_rows
-from dpbb.errors import OptionError, shown
+from dpbb.errors import DpbbError, OptionError, shown
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.formats import read_instance
-from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.shop import FlowShop
 
 SMALL = (7, 4)
 """Jobs and machines of the shop that a class or a heuristic is checked on."""
@@ -50,12 +48,13 @@ def run_check(args: argparse.Namespace) -> int:
     if isinstance(found, type) and parameters == 1:
         try:
             found = found(read_instance(shop))
+        except DpbbError:
+            raise
         except Exception as error:
-            if issubclass(found, FlowShopProblem | FlowShop):
-                raise
             raise OptionError(
                 f"{args.problem}: expected a class that takes a flow shop; for others "
-                f"name a function that makes a problem (got {error})"
+                "name a function that makes a problem "
+                f"(got {type(error).__name__}: {error})"
             ) from error
     elif parameters == 0:
         found = found()
