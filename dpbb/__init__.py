@@ -123,6 +123,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    imported = {"TYPE_CHECKING", "Any", "annotations", "fcntl"}
-    imported |= {"import_module", "logging"}
-    return sorted({*globals(), *__all__, *_MODULES} - imported)
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__, *_MODULES})

@@ -489,8 +489,9 @@ def _lane_bounds(shape: Shape, rows: Rows) -> list[str]:
     writer = LaneWriter(shape, "child_bound", rows)
     writer.margin = " " * 8
     result = writer.body()
-    half = ["        whole, like = like, evens(like)"] * (shape.sides == 1)
-    lines = [*half, *writer.lines, f"        found = {result}"]
+    lines = [*writer.lines, f"        found = {result}"]
+    if shape.sides == 1:
+        lines[:0] = ["        whole, like = like, evens(like)"]
     lines.append("        nothing = splat(self.largest, like)")
     if "absent" in shape.text.sources:
         test = LaneWriter(shape, "absent", rows)

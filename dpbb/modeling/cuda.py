@@ -271,7 +271,7 @@ class CudaWriter(Writer):
             self.lines.append(self.unroll)
             self.line(f"for (int {name} = {begin}; {name} < {most}; ++{name}) {{")
             varies = bool(names_in(last) - {"self"})
-            if varies:
+            if varies:  # the compiler unrolls what has one end alone
                 self.line(f"if ({name} < {self.index(last)}) {{")
             with self.turns_of(names[0], last):
                 self.block(node.body)
