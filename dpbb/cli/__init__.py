@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 import dpbb
 from dpbb.bench import SUITES
@@ -77,6 +78,33 @@ class Help(argparse.RawDescriptionHelpFormatter):
         return "\n".join(textwrap.fill(line, min(width, 86)) for line in lines)
 
 
+class Once(argparse.Action):
+    """Keeps a value; of one option two would be one too many."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """See ``argparse.Action``."""
+        if option_string is not None and self.given:
+            raise argparse.ArgumentError(self, "expected it once, got it twice")
+        self.given = True
+        setattr(namespace, self.dest, values)
+
+    given = False
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose options are given once, where they are no lists, and in full."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**{"formatter_class": Help, "allow_abbrev": False} | how)
+        self.register("action", None, Once)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -109,10 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     """Parse the arguments; exits with code 2 if they are wrong."""
-    parser = argparse.ArgumentParser(
-        prog="dpbb",
-        description="Proves optimal schedules of permutation flow shops.",
-        allow_abbrev=False,
+    parser = Parser(
+        prog="dpbb", description="Proves optimal schedules of permutation flow shops."
     )
     parser.add_argument("--version", action="version", version=dpbb.__version__)
     _add_commands(parser, COMMANDS, arguments)
@@ -141,13 +167,7 @@ def _add_commands(
         title=f"{what}s", required=True, metavar=what.upper()
     )
     for name, help_text in table.items():
-        sub = commands.add_parser(
-            name,
-            help=help_text,
-            description=help_text,
-            formatter_class=Help,
-            allow_abbrev=False,
-        )
+        sub = commands.add_parser(name, help=help_text, description=help_text)
         if list(arguments[:1]) != [name]:
             continue
         if name == "bench":

@@ -34,11 +34,9 @@ numbers for every sequence; of machine orders with a line for every machine, and
 empty line behind every solution. Jobs count from 0."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     text = "size, bounds and best-known makespan of a job shop"
-    info = commands.add_parser("info", help=text, description=text, allow_abbrev=False)
+    info = commands.add_parser("info", help=text, description=text)
     text = "exact costs of solutions of a job shop"
-    costs = commands.add_parser(
-        "evaluate", help=text, description=text, allow_abbrev=False
-    )
+    costs = commands.add_parser("evaluate", help=text, description=text)
     for command, work in ((info, _info), (costs, _evaluate)):
         add_rows(command, {"instance INSTANCE": "a name or a file"})
         if command is costs:

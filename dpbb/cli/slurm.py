@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dpbb.cli import Parser
 from dpbb.cli.arguments import add_rows, given_options
+from dpbb.cli.running import problem_of
 from dpbb.cli.search import add_solve
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions
@@ -54,13 +56,14 @@ def run_slurm(args: argparse.Namespace) -> int:
 
     DpbbError: there is no sbatch here, or it refuses.
     """
-    solve = argparse.ArgumentParser(prog="dpbb slurm CHECKPOINT", allow_abbrev=False)
+    solve = Parser(prog="dpbb slurm CHECKPOINT")
     add_solve(solve)
-    given = given_options(solve.parse_args(args.solve))
+    job = solve.parse_args(args.solve)
+    given = given_options(job)
     for name in ("checkpoint", "scheduler", "workers"):
         if name in given:
             raise OptionError(f"{name}: expected none, it is the job's own")
-    SolveOptions.from_mapping(given)
+    problem_of(job, SolveOptions.from_mapping(given))  # bad input is told here
     script = SCRIPT.format(
         tasks=args.tasks,
         cores=args.cores,

@@ -2,7 +2,7 @@
 
 import argparse
 
-from dpbb.cli import Help, main
+from dpbb.cli import Parser, main
 from dpbb.cli.arguments import add_rows, add_table
 from dpbb.flowshop.template import write_template
 
@@ -33,10 +33,9 @@ def run_help(args: argparse.Namespace) -> int:
     """Show how tables are read, or which commands there are."""
     if args.topic != "tables":
         return main([args.topic, "--help"] if args.topic else ["--help"])
-    shown = argparse.ArgumentParser(
+    shown = Parser(
         usage="dpbb solve|heuristic|estimate|info|campaign [options] FILE.csv",
         add_help=False,
-        formatter_class=Help,
         epilog="""\
 Lines of a title above the table are skipped. Columns release, due and weight are dates
 and weights of the jobs. A sheet setups holds set-up times from each job (row) to the

@@ -37,8 +37,12 @@ PALE = 0.3
 GRAY = (0.62, 0.65, 0.68, 1.0)
 """Color of set-ups."""
 
-LETTERS = 130
-"""Of a page's chart, side by side: a bar has room for its share of them."""
+FITS = """
+const {job, left, right} = source.data, shown = chart.x_range;
+const letters = chart.inner_width / (shown.end - shown.start) / 7;
+fits.booleans = job.map((name, i) => name.length < letters * (right[i] - left[i]));
+"""
+"""Which bars of a page have room for their job now: a letter has 7 pixels."""
 
 UNITS_AXIS = "time (in units of the instance)"
 
@@ -344,7 +348,7 @@ def gantt_figure(data: Any) -> figure:
     DpbbError
         There is no schedule.
     """
-    from bokeh.models import BooleanFilter, CDSView, HoverTool, Range1d
+    from bokeh.models import BooleanFilter, CDSView, CustomJS, HoverTool, Range1d
     from bokeh.palettes import Viridis256
     from bokeh.plotting import ColumnDataSource, figure
 
@@ -422,11 +426,14 @@ def gantt_figure(data: Any) -> figure:
         y="row", left="left", right="right", height="high", source=source,
         fill_color="color", line_color="line", line_width="width",
     )  # fmt: skip
-    letters = np.array([len(name) for name in source.data["job"]])
-    fits = letters * bars.makespan <= LETTERS * (bars.end - bars.start)
+    fits = BooleanFilter([False] * len(bars.job))  # until its width is known
+    look = CustomJS(args={"fits": fits, "source": source, "chart": chart}, code=FITS)
+    chart.js_on_change("inner_width", look)
+    chart.x_range.js_on_change("start", look)
+    chart.x_range.js_on_change("end", look)
     chart.text(
         x="middle", y="row", text="job", text_color="ink", source=source,
-        view=CDSView(filter=BooleanFilter(fits.tolist())), text_align="center",
+        view=CDSView(filter=fits), text_align="center",
         text_baseline="middle", text_font_size="8pt",
     )  # fmt: skip
     if bars.due is not None:

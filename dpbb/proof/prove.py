@@ -5,8 +5,9 @@
 This file alone, with Python; where Numba is installed it is compiled, and far faster.
 It needs no certificate, and shares no line with dpbb: it explores the tree {LB1 < UB}
 from the root, depth first, and counts its nodes. The file has the numbers of jobs and
-machines, then a row of times for each job. With a schedule (jobs from 1, in order) of
-makespan UB, that is optimal.
+machines, then a row of times for each job, or is what ``dpbb info --json`` printed of
+a shop without dates and set-ups. With a schedule (jobs from 1, in order) of makespan
+UB, that is optimal.
 
 Exit codes: 0 there is none; 1 there is one, or the schedule has another makespan;
 2 the file or the schedule cannot be read.
@@ -19,6 +20,7 @@ before; from there all unscheduled jobs, and what is fixed behind, have yet to c
 """
 
 import argparse
+import json
 import sys
 from time import monotonic
 
@@ -159,7 +161,13 @@ def main():
     args = parser.parse_args()
     try:
         with open(args.shop) as file:
-            n, m, *rest = map(int, file.read(2**25).split())
+            text = file.read(2**25)
+        if text.startswith("{"):
+            rows = json.loads(text).get("times")
+            if rows is None:
+                raise ValueError("expected a shop without dates, set-ups and the like")
+            text = " ".join(map(str, [len(rows), len(rows[0]), *sum(rows, [])]))
+        n, m, *rest = map(int, text.split())
         if not (0 < n <= 1024 and n * m == len(rest) > 0 <= min(rest)):
             raise ValueError(
                 f"expected {n} (<= 1024) rows of {m} times >= 0, got {len(rest)} times"

@@ -7,6 +7,7 @@ import pytest
 
 from dpbb.cluster.client.open import ensure_plugin, submit_run
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+from dpbb.plotting import gantt_html
 from dpbb.result import Termination
 from tests.browser import support
 from tests.cluster.support import HUGE, local_cluster, spec_of
@@ -47,6 +48,23 @@ def page(chromium):
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     yield page
     context.close()
+
+
+def test_names_in_narrow_bars_of_a_gantt_are_left_out(page, tmp_path):
+    jobs = "".join(f"a long name {job},9,9\n" for job in range(9))
+    (tmp_path / "shop.csv").write_text("job,cut,weld\n" + jobs)
+    file = tmp_path / "gantt.html"
+    file.write_text(gantt_html((tmp_path / "shop.csv", list(range(9)))))
+    page.goto(file.as_uri())
+    fits = """(some) => {
+        const [filter] = [...Bokeh.documents[0]._all_models.values()].filter(
+            (model) => model.type == "BooleanFilter");
+        return filter.booleans.includes(true) == some;
+    }"""
+    page.wait_for_function(fits, arg=True)
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.wait_for_function(fits, arg=False)
+    assert page.errors == []
 
 
 def huge_run(client, **options):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import subprocess
 import sys
@@ -9,8 +10,11 @@ import sys
 import numpy as np
 import pytest
 
+from dpbb.cli import main
 from dpbb.flowshop import read_instance
 from dpbb.proof import prove
+
+ROWS = "--orientation", "jobs_rows", "--json"
 
 GOLDEN = {("ta001", 1278): 7, ("ta014", 1377): 16_127, ("ta016", 1397): 1586}
 
@@ -41,6 +45,14 @@ def run(path, *arguments, code=""):
     )
 
 
+def assert_reads_what_info_prints(shop, best, plain):
+    told = shop.with_name("shop.json")
+    for flags, code in ((), 0), (("--blocking",), 2):
+        with told.open("w") as file, contextlib.redirect_stdout(file):
+            assert main(["info", str(shop), *flags, *ROWS]) == 0
+        assert run(told, str(best), code=plain).returncode == code
+
+
 def test_it_is_a_program_that_needs_nothing_else(tmp_path):
     times = np.random.default_rng(1).integers(1, 30, (6, 4)).tolist()
     orders = itertools.permutations(range(6))
@@ -53,6 +65,7 @@ def test_it_is_a_program_that_needs_nothing_else(tmp_path):
         assert ran.returncode == 0, ran
         assert f"optimal {best}" in ran.stdout
     assert run(path, str(best + 1), code=plain).returncode == 1
+    assert_reads_what_info_prints(path, best, plain)
     assert run(path, str(best), "--order", "1 2", code=plain).returncode == 1
     assert run(path, str(best), "--order", "door 2", code=plain).returncode == 2
     for text in "6 4 1 2 3", "-1 -1 5", "9999 1 " + "1 " * 9999:
