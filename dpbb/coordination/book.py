@@ -7,6 +7,8 @@ nothing here knows of incumbents, limits, or the end of the run.
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from dpbb.coordination.balance import Balance, kind_of, note_speed
 from dpbb.coordination.checkpoint import Checkpoint
@@ -25,6 +27,7 @@ from dpbb.coordination.messages import (
 from dpbb.coordination.span_map import cells_of, spans_of
 from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
 from dpbb.errors import InvariantError, StaleLeaseError
+from dpbb.result import Totals
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit
@@ -60,11 +63,7 @@ class Book:
         self.ahead_decomposed = 0  # of light reports, beyond the ledger
         self.ahead_leaves = 0
         self.engine_nodes: dict[str, int] = {}  # since the resume
-        self.explore_seconds = 0.0  # of ended leases
-        self.gpu_seconds = 0.0  # of those, on GPUs
-        self.energy_j: float | None = None  # of ended leases on devices that say
-        self.made = 0
-        self.requeues = 0
+        self.past = Totals()  # of ended leases, but for their nodes
         self.seats_lost = 0
         self.hopeless: str | None = None
         self._events = events
@@ -73,13 +72,9 @@ class Book:
 
     def restore(self, saved: Checkpoint) -> None:
         """Take over the units, counts and past of a run that goes on."""
-        totals = saved.totals
         self.counters = saved.counters
         self.closed_leaves = saved.counters.closed_leaves
-        self.explore_seconds = totals.explore_seconds
-        self.gpu_seconds = totals.gpu_seconds
-        self.energy_j = totals.energy_j
-        self.made, self.requeues = totals.units, totals.requeues
+        self.past = replace(saved.totals, decomposed=0, leaves=0, seconds=0.0)
         self.used_seats = dict(saved.seats)
         for unit in saved.units:
             roots = unit.open_roots
@@ -267,11 +262,12 @@ class Book:
             self.balance.forget(lease)
             self._forget_ahead(lease)
             self.count_nodes(lease, -lease.nodes_since_full)
-            self.explore_seconds += lease.explore_s
-            if lease.seat.seat.device.kind == "cuda":
-                self.gpu_seconds += lease.explore_s
-            if lease.energy_j is not None:
-                self.energy_j = (self.energy_j or 0.0) + lease.energy_j
+            on_gpu = lease.seat.seat.device.kind == "cuda"
+            self.count(
+                explore_seconds=lease.explore_s,
+                gpu_seconds=lease.explore_s if on_gpu else 0.0,
+                energy_j=lease.energy_j,
+            )
             del self.leases[lease.id]
         if seat is not None:
             seat.unit = None
@@ -280,7 +276,7 @@ class Book:
     def lose(self, unit: Unit, now: float, reason: str) -> None:
         """Requeue a unit whose seat or task is gone."""
         if unit.lease is not None:
-            self.requeues += 1
+            self.count(requeues=1)
             unit.losses += 1
             self._events.add(now, "lost", f"part {unit.id} waits again: {reason}")
         self.requeue(unit)
@@ -333,9 +329,9 @@ class Book:
     ) -> Unit:
         """Add a waiting unit, made from another, or known from a checkpoint."""
         if known is None:
-            self.made += 1
+            self.count(units=1)
         unit = Unit(
-            id=UnitId(self.made) if known is None else known,
+            id=UnitId(self.past.units) if known is None else known,
             last_roots=roots,
             leaves=roots.leaves,
             cells=cells_of(roots),
@@ -347,6 +343,10 @@ class Book:
         self.units[unit.id] = self.waiting[unit.id] = unit
         self.open_leaves += unit.leaves
         return unit
+
+    def count(self, **more: Any) -> None:
+        """Add to what the run took: numbers of ``Totals`` by name."""
+        self.past = self.past.plus(Totals(**more))
 
     def cut(self, unit: Unit, parts: int) -> int:
         """Deal out the roots of a unit that is not leased; return the units made."""

@@ -7,11 +7,11 @@ after every event it calls ``nudges``, and ``assign`` for each of ``idle_seats``
 
 One report is handled so::
 
-    order = coordinator.admit(report.lease, report.seq)
     checked = None
-    if order is None and report.has_roots:
-        basis = coordinator.basis(report.lease)
-        checked = check_report(basis, report)  # in a thread
+    if report.has_roots:
+        basis = coordinator.basis(report.lease, report.seq)
+        if basis is not None:
+            checked = check_report(basis, report)  # in a thread
     order = coordinator.on_report(report, checked, now)  # in every case
 
 ``on_report`` wants the stale and the repeated reports too: a permutation that comes
@@ -52,7 +52,7 @@ from dpbb.coordination.saves import SaveRequest, Saves
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
-from dpbb.errors import InvariantError, StaleLeaseError
+from dpbb.errors import InvariantError
 from dpbb.problem import cost_of, objective_of, part_of, root_bound, whole_of
 from dpbb.result import TREE, Termination, Totals
 from dpbb.text.names import plural
@@ -117,7 +117,6 @@ class Coordinator:
         self.termination: Termination | None = None
         self.ended: float | None = None
         self.error: str | None = None
-        self.donations = before.donations
         # of leases given up at a stop, beyond the ledger
         self._abandoned_decomposed = 0
         self._abandoned_leaves = 0
@@ -212,19 +211,16 @@ class Coordinator:
         book = self.book
         leases = book.leases.values()
         gpus = [one for one in leases if one.seat.seat.device.kind == "cuda"]
-        used = [book.energy_j, *(lease.energy_j for lease in leases)]
-        known = [joules for joules in used if joules is not None]
-        return Totals(
+        known = [one.energy_j for one in leases if one.energy_j is not None]
+        held = Totals(
             decomposed=self.decomposed if nodes is None else nodes.decomposed,
             leaves=self.leaves if nodes is None else nodes.leaves,
             seconds=self.seconds(now),
-            explore_seconds=book.explore_seconds + sum(x.explore_s for x in leases),
-            gpu_seconds=book.gpu_seconds + sum(one.explore_s for one in gpus),
+            explore_seconds=sum(one.explore_s for one in leases),
+            gpu_seconds=sum(one.explore_s for one in gpus),
             energy_j=sum(known) if known else None,
-            units=book.made,
-            donations=self.donations,
-            requeues=self.book.requeues,
         )
+        return book.past.plus(held)
 
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
@@ -298,22 +294,10 @@ class Coordinator:
 
     # -- reports ----------------------------------------------------------------
 
-    def admit(self, lease_id: LeaseId, seq: int) -> Order | None:
-        """Return None if a report is new, else the answer that it will get."""
+    def basis(self, lease_id: LeaseId, seq: int) -> LeaseBasis | None:
+        """Facts to check a report with roots against; None: it is stale or repeated."""
         lease = self.book.leases.get(lease_id)
-        if lease is None:
-            return Order(OrderKind.DROP, self.ub)
-        return lease.answer if seq <= lease.seq else None
-
-    def basis(self, lease_id: LeaseId) -> LeaseBasis:
-        """Facts to check a lease's next full report against.
-
-        StaleLeaseError: there is no such lease (any more).
-        """
-        lease = self.book.leases.get(lease_id)
-        if lease is None:
-            raise StaleLeaseError(f"lease {lease_id} is gone")
-        return lease.basis
+        return None if lease is None or seq <= lease.seq else lease.basis
 
     def on_report(self, report: Report, checked: Checked | None, now: float) -> Order:
         """Take a report, the next, a repeated or a stale one; return its answer.
@@ -400,7 +384,7 @@ class Coordinator:
         self, lease: LeaseRecord, donated: WorkUnit, least_lb: int | None, now: float
     ) -> None:
         """Make units of what a lease gave away."""
-        self.donations += 1
+        self.book.count(donations=1)
         lease.seat.donations += 1
         lease.seat.donated_roots += len(donated)
         text = f"{lease.seat.seat.label} gave {len(donated):,} roots"

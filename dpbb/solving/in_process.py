@@ -136,7 +136,8 @@ class InProcessRun:
         with self._lock:
             now = time.monotonic()
             coordinator.tick(now)
-            checked = None
-            if coordinator.admit(report.lease, report.seq) is None and report.has_roots:
-                checked = check_report(coordinator.basis(report.lease), report)
+            basis = None
+            if report.has_roots:
+                basis = coordinator.basis(report.lease, report.seq)
+            checked = None if basis is None else check_report(basis, report)
             return coordinator.on_report(report, checked, now)

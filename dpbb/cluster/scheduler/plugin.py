@@ -230,8 +230,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         began = time.monotonic()
         try:
             if full:
-                known = run.coordinator.admit(lease, seq) is not None
-                basis = None if known else run.coordinator.basis(lease)
+                basis = run.coordinator.basis(lease, seq)
                 report, checked = await asyncio.get_running_loop().run_in_executor(
                     self._threads, _decode_and_check, body, basis
                 )

@@ -172,7 +172,7 @@ def test_report_after_a_gap_is_an_invariant_error():
 
 def test_report_checked_against_an_older_one_is_an_invariant_error():
     world = busy_world()
-    basis = world.coordinator.basis(world.tasks["a"].lease.id)
+    basis = world.coordinator.basis(world.tasks["a"].lease.id, 2)
     world.report("a", full=True)
     world.tasks["a"].explore(3)
     report = decode_report(world.tasks["a"].message(full=True))
@@ -199,9 +199,8 @@ def test_permutation_below_the_lower_bound_fails_the_run():
     world = busy_world()
     report = decode_report(world.tasks["a"].message(full=True))
     report = replace(report, least_lb=BEST + 1)  # every open root, it says
-    world.coordinator.on_report(
-        report, check_report(world.coordinator.basis(report.lease), report), world.now
-    )
+    checked = check_report(world.coordinator.basis(report.lease, report.seq), report)
+    world.coordinator.on_report(report, checked, world.now)
     with pytest.raises(InvariantError, match=f"cost {BEST} is below the lower bound"):
         world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)
     assert world.coordinator.finished

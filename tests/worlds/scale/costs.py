@@ -143,7 +143,8 @@ class OneSeat:
         self._seq += 1
         message = wrap(encode(Report(self.lease.id, self._seq, **parts)))
         coordinator = self.hub.run(self.spec.run_id).coordinator
-        basis = coordinator.basis(self.lease.id)
+        basis = coordinator.basis(self.lease.id, self._seq)
+        assert basis is not None  # noqa: S101 - the report is new
         started = time.thread_time()
         came = decode_report(unwrap(message))
         checked = check_report(basis, came)

@@ -191,8 +191,7 @@ class World:
 
         def receive() -> LeaseBasis | None:
             coordinator = self.hub.run(self.spec.run_id).coordinator
-            known = coordinator.admit(report.lease, report.seq) is not None
-            return None if known else coordinator.basis(report.lease)
+            return coordinator.basis(report.lease, report.seq)
 
         def reply(message: bytes) -> None:
             answered(decode(Order, message))
