@@ -8,35 +8,45 @@ SIGUSR1, which SLURM sends some minutes before the job's time is over, stops the
 with its state saved, and the job queues itself again. So it does when the scheduler,
 the client or all workers are lost. Either way this try has to have explored something,
 or the job fails: it would be queued for ever. SIGTERM (``scancel``, preemption, the end
-of the time) stops and saves as well, and leaves the rest to SLURM.
+of the time) stops and saves as well, and leaves the rest to SLURM. It reaches every
+process of the job at the same moment: only after the client does the cluster close.
+
+A node of a cluster has other users, and a scheduler of Dask executes what it is sent:
+so every connection is TLS with a certificate made for this one try, whose key lies in
+a folder that only its owner can read.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpbb.cluster.slurm.launch import (
-    CONFIG,
-    NO_SCHEDULER,
-    PATIENCE,
-    listening,
-    private_folder,
-    refused,
-    start_client,
-    use_tls,
-)
+import dask.config
+from distributed.security import Security
+from distributed.utils import get_ip
+
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import DpbbError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
     from types import FrameType
+
+PATIENCE = Path(__file__).resolve().with_name("patience.py")
+CONFIG = PATIENCE.parents[1] / "dask.yaml"
+
+NO_SCHEDULER = 5
+"""Exit code of dpbb: the scheduler did not answer, or was lost."""
+
+KEY = "key.pem"
 
 POLL_S = 0.2
 CLOSE_S = 10.0
@@ -86,6 +96,88 @@ class Asked:
 def say(text: str) -> None:
     """Write a line to the job's log."""
     print(f"runner: {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def private_folder(prefix: str) -> Iterator[Path]:
+    """Make a folder here that nobody else can read; what is left of older ones goes.
+
+    Parameters
+    ----------
+    prefix
+        No other job's, and the same for all tries of one: a try that was killed has
+        left a scheduler's address that must not be used again.
+    """
+    for key in Path.cwd().glob(f"{prefix}-*/{KEY}"):
+        shutil.rmtree(key.parent, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=Path.cwd()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def use_tls(folder: Path) -> None:
+    """Make certificate and key; this process and those it starts use them.
+
+    Dask then refuses whoever does not have the key.
+    """
+    made = Security.temporary()
+    certificate, key = folder / "certificate.pem", folder / KEY
+    certificate.write_text(made.tls_ca_file)
+    key.touch(mode=0o600)
+    key.write_text(made.tls_scheduler_key)
+    settings = {"default-scheme": "tls", "require-encryption": "true"}
+    settings["tls.ca-file"] = str(certificate)
+    for role in ("scheduler", "worker", "client"):
+        settings[f"tls.{role}.cert"] = str(certificate)
+        settings[f"tls.{role}.key"] = str(key)
+    for name, value in settings.items():
+        variable = f"DASK_DISTRIBUTED__COMM__{name.replace('.', '__')}"
+        os.environ[variable.replace("-", "_").upper()] = value
+    # a page on a shared node's loopback interface is not for its owner alone
+    os.environ["DASK_DPBB__DASHBOARD__CONTROLS"] = "false"
+    dask.config.update(dask.config.config, dask.config.collect(paths=[]))
+
+
+def listening() -> list[str]:
+    """Where to listen, as arguments of Dask's commands: never on all interfaces.
+
+    On ``DPBB_INTERFACE``, such as ib0; in a job of one node on the loopback interface;
+    else on the one that leads out of this node.
+    """
+    interface = os.environ.get("DPBB_INTERFACE")
+    if interface:
+        return ["--interface", interface]
+    alone = os.environ.get("SLURM_JOB_NUM_NODES") == "1"
+    return ["--host", "127.0.0.1" if alone else get_ip()]
+
+
+def refused() -> str | None:
+    """Say why SLURM's controller does nothing for us; None: it answers."""
+    try:
+        ping = ["scontrol", "ping"]
+        done = subprocess.run(
+            ping, capture_output=True, text=True, timeout=60, check=False
+        )
+    except FileNotFoundError:
+        return "no scontrol on the PATH: this is no host of a SLURM cluster"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
+def start_client(
+    checkpoint: str, scheduler: str, *arguments: str
+) -> subprocess.Popen[bytes]:
+    """Call ``dpbb solve``, which goes on where an earlier try was cut off.
+
+    In a session of its own: a terminal's Ctrl-C would reach it twice, and the second
+    one ends it at once.
+    """
+    command = [sys.executable, "-m", "dpbb", "solve", *arguments]
+    command += ["--scheduler", scheduler, "--checkpoint", checkpoint]
+    return subprocess.Popen(command, start_new_session=True)
 
 
 def explored(checkpoint: str) -> int:
