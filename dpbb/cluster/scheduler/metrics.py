@@ -75,20 +75,15 @@ def forget(scheduler: Any) -> None:
 def values_of(snapshot: Snapshot) -> dict[str, float]:
     """Values of ``GAUGES`` for a run; those that are not known are left out."""
     values: dict[str, float | None] = {
+        name: getattr(snapshot, name, None) for name in GAUGES
+    }
+    values |= {
         "incumbent": snapshot.value,
         "upper_bound": snapshot.ub,
-        "lower_bound": snapshot.lower_bound,
         "gap_ratio": snapshot.gap,
-        "nodes": snapshot.nodes,
-        "nodes_per_second": snapshot.nodes_per_second,
         "explored_ratio": snapshot.explored,
         "elapsed_seconds": snapshot.seconds,
-        "open_roots": snapshot.open_roots,
-        "donations": snapshot.donations,
-        "requeues": snapshot.requeues,
-        "seats_lost": snapshot.seats_lost,
         "energy_joules": snapshot.energy_j,
-        "gpu_seconds": snapshot.gpu_seconds,
     }
     if snapshot.left is not None and snapshot.left.seconds is not None:
         low, middle, high = snapshot.left.seconds
