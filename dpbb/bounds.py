@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpbb.engines.pool.device import OnDevice
 from dpbb.engines.pool.nodes import BACK_BIT
 from dpbb.errors import OptionError, shown
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, machine_pairs
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.flowshop.models.lb1_cuda import Lb1

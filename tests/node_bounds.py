@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.bounds.lb2 import JohnsonTables
+from dpbb.flowshop.bounds import JohnsonTables
 from dpbb.flowshop.makespan import append_job, prepend_job
 
 

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError
-from dpbb.flowshop.bounds import lb2
-from dpbb.flowshop.bounds.cascade import resolved
-from dpbb.flowshop.bounds.table import row_of
+from dpbb.flowshop import bounds
 from dpbb.flowshop.given import GivenEnds
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import (
@@ -87,7 +85,7 @@ class FlowShopProblem:
         The processing times; all else follows from them.
     bound
         The lower bound: ``"lb1"``, ``"lb2"``, the text of a cascade
-        (``dpbb.flowshop.bounds.cascade``), or ``"cascade"``, which becomes the text of
+        (``dpbb.flowshop.bounds``), or ``"cascade"``, which becomes the text of
         one; the cost does not depend on it.
     front, back
         Jobs of the instance that stay before and after all others, in their order.
@@ -117,8 +115,7 @@ class FlowShopProblem:
         object.__setattr__(self, "back", tuple(self.back))
         given = GivenEnds(self.instance, self.front, self.back)
         times = self.instance.times[given.jobs] if given else self.instance.times
-        row_of(self.bound)
-        bound = resolved(self.bound, *times.shape)
+        bound = bounds.resolved(self.bound, *times.shape)
         object.__setattr__(self, "bound", bound)
         begin = append_job(given.heads, times) - times
         after = prepend_job(given.tails, times) - times
@@ -161,12 +158,12 @@ class FlowShopProblem:
     @cached_property
     def tighten(self) -> Callable[..., NDArray[np.int64]] | None:
         """What tightens LB1, see ``dpbb.problem.Tightens``; None: nothing does."""
-        path = row_of(self.bound).get("tighten")
+        path = bounds.row_of(self.bound).get("tighten")
         return None if path is None else load(path)(self)
 
     def engine_model(self, engine: str) -> Any:
         """Return the model that an engine compiles, see ``dpbb.problems.Modeled``."""
-        path = row_of(self.bound).get(engine)
+        path = bounds.row_of(self.bound).get(engine)
         found = None if path is None else load(path)
         return found(self) if isfunction(found) else found
 
@@ -226,7 +223,7 @@ class FlowShopProblem:
     @cached_property
     def least_cost(self) -> int:
         """LB2 of the empty partial schedule, whatever the bound of the tree."""
-        return lb2.root_bound(self.times, self.least_heads, self.least_tails)
+        return bounds.root_bound(self.times, self.least_heads, self.least_tails)
 
     @cached_property
     def job_kinds(self) -> NDArray[np.intp]:

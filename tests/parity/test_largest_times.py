@@ -7,7 +7,7 @@ import pytest
 
 import dpbb
 from dpbb.estimation.estimating import estimate
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, machine_pairs
 from dpbb.flowshop.heuristics import HEURISTICS
 from dpbb.options import LB1, SolveOptions, TreeOptions
 from dpbb.problem import StartSearch

@@ -5,7 +5,7 @@ import pytest
 
 import dpbb
 from dpbb.errors import EngineUnavailable, OptionError
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, machine_pairs
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.flowshop.taillard import taillard_instance
 from tests.node_bounds import Nodes

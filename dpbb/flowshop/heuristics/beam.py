@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dpbb.errors import InvariantError
-from dpbb.flowshop.heuristics.search import tiny_searches
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import Search, improve, random_state, wait_for
 from dpbb.kernels.compiling import entry, int64
@@ -186,11 +186,24 @@ def widen(
     return _Runs(search, incumbent, levels_of()).widen()
 
 
+def tiny_search(lane: type[np.signedinteger[Any]]) -> tuple[Search, Incumbent]:
+    """Return a search of milliseconds, two iterations, with these integers.
+
+    ``lane``: ``int16``, or ``int32``, which the times of the shop are made too large
+    for.
+    """
+    times = np.random.default_rng(0).integers(1, 9, (5, 3))
+    scale = 1 if lane is np.int16 else np.iinfo(np.int16).max
+    shop = FlowShopProblem(FlowShopInstance("load", times * scale))
+    search = Search(shop, 0, iterations=2)
+    return search, improve(search, None, np.arange(5), "load")
+
+
 def load_polish(search: Search, start: Incumbent) -> None:
     """Load or compile what polishes nodes, so that it takes no time from a search."""
     lane, _ = narrowest(search.problem.as_text, start.value, POLISHED_OUT)
-    for tiny in tiny_searches((lane,)):
-        Polish(tiny[0], tiny[1].value)(np.zeros((1, 0), np.uint16))
+    tiny, first = tiny_search(lane)
+    Polish(tiny, first.value)(np.zeros((1, 0), np.uint16))
 
 
 class _Runs:

@@ -16,9 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam import BACK, NO_KEY, Levels, load_polish, widen
+from dpbb.flowshop.heuristics.beam import (
+    BACK,
+    NO_KEY,
+    Levels,
+    load_polish,
+    tiny_search,
+    widen,
+)
 from dpbb.flowshop.heuristics.plain import neh
-from dpbb.flowshop.heuristics.search import tiny_searches
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import Search
 from dpbb.kernels.compiling import entry, helper, inlined, int64
@@ -366,8 +372,7 @@ def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
     load_polish(search, start)
     lane = narrowest_dtype(search.problem, start.value)
-    for tiny in tiny_searches((lane,)):
-        beam(*tiny)
+    beam(*tiny_search(lane))
 
 
 class Desk(threading.local):

@@ -1,4 +1,6 @@
-"""The first incumbent: NEH at once, then what does best on instances of a size.
+"""The heuristics by name, and the first incumbent.
+
+NEH comes at once, then what does best on instances of a size.
 
 Every heuristic runs in a thread of its own, and one loop waits for all of them: never
 longer than there is time, though even NEH may take longer on a machine with other work.
@@ -12,10 +14,12 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import NamedTuple
 
+from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.plain import (
     JOHNSON_MACHINES,
     johnson,
@@ -23,7 +27,6 @@ from dpbb.flowshop.heuristics.plain import (
     palmer,
     plain_search,
 )
-from dpbb.flowshop.heuristics.search import HEURISTICS, loaded, path_of
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import (
     COMPILING,
@@ -36,7 +39,7 @@ from dpbb.heuristics import (
 )
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
-from dpbb.options import LB1, Heuristics
+from dpbb.options import LB1, PROCESSORS, Heuristics
 from dpbb.options.kinds import one_of
 from dpbb.problem import Incumbent, StartSearch
 
@@ -58,6 +61,60 @@ GRACE_S = 0.25
 
 STOP_S = 0.25
 """Seconds that a heuristic has to end in after a stop."""
+
+
+class Method(NamedTuple):
+    """Where a heuristic is and what it is good for.
+
+    Parameters
+    ----------
+    cpu, gpu
+        Its function for this kind of device as ``"module:function"``; None: there is
+        none. The function is a ``Heuristic``; a function ``load`` of the same module,
+        if there is one, loads what it compiles.
+    improves
+        Whether it runs beside the tree, too: in one thread, from a given schedule.
+    """
+
+    cpu: str
+    gpu: str | None = None
+    improves: bool = False
+
+
+_HERE = "dpbb.flowshop.heuristics"
+
+HEURISTICS: dict[str, Method] = {
+    "neh": Method(f"{_HERE}.plain:neh"),
+    "ig": Method("dpbb.modeling.greedy:iterated_greedy", improves=True),
+    "beam": Method(f"{_HERE}.beam_cpu:beam", f"{_HERE}.beam_gpu:beam", improves=True),
+    "tabu": Method(f"{_HERE}.tabu:tabu", f"{_HERE}.tabu:tabu_gpu", improves=True),
+}
+"""All heuristics; the option ``heuristics`` takes these names."""
+
+
+def path_of(name: str, device: str, *, strict: bool = False) -> str:
+    """Return where a heuristic is; one without a function for a GPU uses the cores.
+
+    OptionError: there is no such device, or, of those that are strict, no function for
+    it.
+    """
+    one_of(*PROCESSORS).check(device, "device")
+    row = HEURISTICS[name]
+    if device == "gpu" and row.gpu is None and strict:
+        raise OptionError(
+            f"device: expected cpu, as the heuristic {name!r} has no function for "
+            f"another, got {device!r}"
+        )
+    return (row.gpu if device == "gpu" else None) or row.cpu
+
+
+def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
+    """Return the heuristic ``"module:function"``; waits until it is compiled."""
+    name, _, function = path.partition(":")
+    module = import_module(name)
+    if hasattr(module, "load"):
+        module.load(search, start)
+    return getattr(module, function)
 
 
 def default_time_s(n_jobs: int, n_machines: int) -> float:

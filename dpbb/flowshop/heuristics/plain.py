@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, machine_pairs
 from dpbb.flowshop.makespan import append_job
 from dpbb.heuristics import Descent, Search, improve
 from dpbb.problem import Incumbent

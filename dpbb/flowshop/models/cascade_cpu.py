@@ -4,7 +4,7 @@ Nodes, job tables and all bounds that choose the side are those of LB1's text. A
 has besides the *taken* jobs, in any order, their number before them, and the stays of
 few pairs of machines, or estimates for many.
 
-The longest stay M of the unscheduled jobs on a pair (``dpbb.flowshop.bounds.lb2``) is
+The longest stay M of the unscheduled jobs on a pair (``dpbb.flowshop.bounds``) is
 the largest of its *stays*, one for each job in Johnson's order: the time on u up to the
 job, its lag, and the time on v from it on. Without a job, those before it have less of
 its time on v, those after it less of its time on u, and its own is nothing: a *fall*
@@ -31,8 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from dpbb.flowshop.bounds.cascade import cascade_of
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, cascade_of, machine_pairs
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels import models
 from dpbb.kernels.compiling import inlined, int64
@@ -89,8 +88,7 @@ class Cascade(NamedTuple):
     def obstacle(problem: FlowShopProblem) -> str | None:
         """None for a flow shop whose tables are not too large."""
         n_jobs, n_machines = problem.times.shape
-        cascade = cascade_of(problem.bound, n_jobs, n_machines)
-        n_pairs = 0 if cascade is None else len(cascade.pairs)
+        n_pairs = len(cascade_of(problem.bound, n_jobs, n_machines).pairs)
         if n_pairs * n_jobs * _width(n_jobs) <= MOST_FALLS:
             return None
         return (
@@ -129,7 +127,7 @@ class Cascade(NamedTuple):
             times = times[np.array(root_order, np.intp)]
         n_jobs, n_machines = times.shape
         cascade = cascade_of(problem.bound, n_jobs, n_machines)
-        pairs = machine_pairs(n_machines, () if cascade is None else cascade.pairs)
+        pairs = machine_pairs(n_machines, cascade.pairs)
         tables = JohnsonTables.of(times, pairs)
         blocks, pair_at = _blocks(pairs)
         here = np.flatnonzero(pair_at >= 0)
@@ -157,8 +155,8 @@ class Cascade(NamedTuple):
             root_bound=lb1.root_bound,
             tighten_lanes=slots + width + (n_jobs + 1) * (n_machines + LANES),
             first=lb1,
-            least_depth=1 if cascade is None else cascade.first,
-            last_depth=0 if cascade is None else cascade.last,
+            least_depth=cascade.first,
+            last_depth=cascade.last,
             firsts=int(u.max(initial=-1)) + 1,
             seconds=n_machines - int(v.min(initial=n_machines)),
             n_few=n_few,

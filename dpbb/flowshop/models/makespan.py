@@ -6,7 +6,7 @@ Rinnooy Kan, Operations Research 26(1), 1978. On an empty side the front is the 
 head of all jobs.
 
 LB2 and cascades tighten it by pairs of machines u < v, whose others are relaxed: see
-``dpbb.flowshop.bounds.lb2``. What engines have of them by hand computes the same.
+``dpbb.flowshop.bounds``. What engines have of them by hand computes the same.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.bounds.cascade import cascade_of
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, cascade_of, machine_pairs
 from dpbb.modeling import Model
 from dpbb.modeling.model import State
 
@@ -118,8 +117,8 @@ class TwoMachines(Makespan):
         ends = problem.least_heads, problem.least_tails
         super().__init__(problem.times, *ends, problem.trivial_ub)
         cascade = cascade_of(problem.bound, *self.times.shape)
-        self.tight_depths = (1, 0) if cascade is None else (cascade.first, cascade.last)
-        pairs = machine_pairs(self.n_machines, () if cascade is None else cascade.pairs)
+        self.tight_depths = cascade.first, cascade.last
+        pairs = machine_pairs(self.n_machines, cascade.pairs)
         tables = JohnsonTables.of(self.times, pairs)
         self.n_pairs, self.pairs, self.order = len(pairs), tables.pairs, tables.order
         self.first, self.lag, self.second = tables.first, tables.lag, tables.second

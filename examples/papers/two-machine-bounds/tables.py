@@ -34,7 +34,7 @@ from dpbb.engines.pool.nodes import Batch
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.registry import choose_engine
 from dpbb.estimation.roots import thin
-from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.bounds import JohnsonTables, machine_pairs
 from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance

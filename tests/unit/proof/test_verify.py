@@ -8,7 +8,7 @@ import pytest
 import dpbb
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.bounds.lb2 import MOST_STEPS
+from dpbb.flowshop.bounds import MOST_STEPS
 from dpbb.problem import proving_bound
 from dpbb.proof import checker, exploring
 from dpbb.proof.certificate import Certificate, books_of_root
