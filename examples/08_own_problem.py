@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import dpbb
-from dpbb.plotting.drawing import figure_of
+from dpbb.plotting import figure_of
 from dpbb.problems import register
 from dpbb.result.schedule import Schedule
 

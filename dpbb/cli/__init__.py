@@ -101,7 +101,8 @@ class Parser(argparse.ArgumentParser):
     """A parser whose options are given once, where they are no lists, and in full."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(**{"formatter_class": Help, "allow_abbrev": False} | how)
+        how = {"formatter_class": Help, "allow_abbrev": False, **how}
+        super().__init__(**how)
         self.register("action", None, Once)
 
 

@@ -1,7 +1,6 @@
 """``dpbb plot``: reads results, logs, checkpoints and benchmarks."""
 
 import argparse
-import io
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from dpbb.cli.arguments import add_rows
 from dpbb.coordination.format import MAGIC
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError, OptionError
-from dpbb.plotting.drawing import KINDS, Kind
+from dpbb.plotting import KINDS, Kind, drawn
 from dpbb.problem import Scheduled
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.written import PICTURES
@@ -64,44 +63,23 @@ is. All others need Matplotlib: pip install 'dpbb[plot]'."""
 
 def run_plot(args: argparse.Namespace) -> int:
     """Draw a plot into a file."""
-    # what would else fail after the work
-    known_suffix(args.output, "--output", SUFFIXES)
+    suffix = known_suffix(args.output, "--output", SUFFIXES)
     try:
-        content = _drawn(args)
+        found = read_plotted(args.file)
+        kind = args.kind or found.kinds[0]
+        check_writable(args.output, "--output")
+        data = _data(found, kind)
+        if suffix == ".html" and kind != "gantt":
+            raise OptionError(f"--output: expected .html for a gantt, not {kind}")
+        picture = drawn(data, kind, suffix)
     except OptionError:
         raise
     except DpbbError as error:  # whatever it is, the file is not as it has to be
         raise OptionError(f"FILE: {args.file}: {error}") from error
-    try:
-        with replacing(args.output) as file:
-            file.write(content)
-    except OSError as error:
-        raise OptionError(
-            f"--output: expected a file that can be written, got {args.output}: "
-            f"{error.strerror or error}"
-        ) from error
+    expected = f"--output: expected a file that can be written, {args.output}"
+    with expecting(expected), replacing(args.output) as file:
+        file.write(picture)
     return 0
-
-
-def _drawn(args: argparse.Namespace) -> bytes:
-    """Return the picture."""
-    found = read_plotted(args.file)
-    kind = args.kind or found.kinds[0]
-    check_writable(args.output, "--output")
-    data = _data(found, kind)
-    form = Path(args.output).suffix[1:].lower()
-    if form == "html":
-        if kind != "gantt":
-            raise OptionError(f"--output: expected .html for a gantt, not {kind}")
-        from dpbb.plotting.gantt_chart import gantt_html
-
-        return gantt_html(data).encode()
-    from dpbb.plotting.drawing import figure_of
-
-    figure = figure_of(data, kind)
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=150, format=form)
-    return picture.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,6 @@ from dpbb.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (7.0, 3.6)
-"""Inches."""
-
 LEAST_S = 1e-3
 """Where the time axis begins at the earliest."""
 
@@ -47,7 +44,7 @@ def convergence(
         Nothing to draw; Matplotlib is not installed.
     """
     run = run_of(data)
-    ax = style.axes_for(ax, SIZE)
+    ax = style.axes_for(ax, 7.0, 3.6)
     end_s = max([run.end_s, *(at for at, _ in run.incumbents), LEAST_S])
     x, y = _steps(run.incumbents, end_s)
     below, under = _steps(run.bounds, end_s)

@@ -73,8 +73,8 @@ def gantt(
         The result has no schedule; Matplotlib is not installed.
     """
     bars, text = bars_of(data)
-    n_jobs = len(bars.order)
-    ax = style.axes_for(ax, gantt_size(data))
+    n_jobs, n_machines = len(bars.order), len(bars.names.machines)
+    ax = style.axes_for(ax, 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines)))
     from matplotlib import colormaps
     from matplotlib.patches import Patch
 
@@ -196,12 +196,6 @@ def _dates(ax: Axes, bars: Bars, colors: Any) -> list[Any]:
     for frame in frames:
         ax.add_patch(frame)
     return handles + frames[:1]
-
-
-def gantt_size(data: Any) -> tuple[float, float]:
-    """Width and height in inches that suit a schedule."""
-    n_machines = len(bars_of(data)[0].names.machines)
-    return 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines))
 
 
 def bars_of(data: Any) -> tuple[Bars, str]:

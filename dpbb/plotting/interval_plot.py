@@ -17,9 +17,6 @@ from dpbb.tree.factoradic import n_leaves
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (7.0, 1.7)
-"""Inches."""
-
 COLORS = {"finished": "#33715a", "waiting": "#9ecae1", "leased": "#eaaa6d"}
 """Those of the page: a dark one and two light ones that everybody tells apart."""
 
@@ -43,7 +40,7 @@ def interval_map(data: Snapshot | Checkpoint, ax: Axes | None = None) -> Axes:
     DpbbError
         Matplotlib is not installed.
     """
-    ax = style.axes_for(ax, SIZE)
+    ax = style.axes_for(ax, 7.0, 1.7)
     from matplotlib.patches import Patch
 
     if isinstance(data, Checkpoint):

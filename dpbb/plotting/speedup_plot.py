@@ -14,9 +14,6 @@ from dpbb.plotting import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = (6.4, 4.2)
-"""Inches."""
-
 HEADROOM = 0.45
 """Share of the left axis kept free: else both lines would end in the same place."""
 
@@ -47,7 +44,7 @@ def speedup(rows: Mapping[str, Any] | Sequence[Any], ax: Axes | None = None) -> 
     # the suite is tried out without GPUs
     unit = "worker" if found[0].engine == "cpu" else "GPU"
     counts = sorted({count for curve in curves.values() for count in curve})
-    ax = style.axes_for(ax, SIZE)
+    ax = style.axes_for(ax, 6.4, 4.2)
     right = ax.twinx()
     style.dress(ax, x=f"{unit}s", y=f"speed-up over one {unit}", grid="x")
     style.dress(right, x="", y="efficiency (%), dashed", grid="none")

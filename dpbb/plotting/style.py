@@ -15,6 +15,7 @@ from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
 # Wong, Nature Methods 8, 441 (2011), without its yellow, which is lost on white
@@ -61,14 +62,22 @@ def require_matplotlib() -> None:
         ) from error
 
 
-def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return the axes to draw in: those given, or those of a new pyplot figure."""
+def axes_for(ax: Axes | Figure | None, width: float, height: float) -> Axes:
+    """Return the axes to draw in: those given, or those of a new pyplot figure.
+
+    An empty figure is made as many inches wide and high as that would be.
+    """
     require_matplotlib()
+    from matplotlib.figure import Figure
+
+    if isinstance(ax, Figure):
+        ax.set_size_inches(width, height)
+        return ax.subplots()
     if ax is not None:
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def dress(ax: Axes, *, x: str, y: str, grid: str = "both") -> None:

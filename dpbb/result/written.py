@@ -69,11 +69,7 @@ def write_form(
         else:
             # by its name, as in ``Result.plot``
             plotting = import_module("dpbb.plotting")
-            if suffix == ".html":
-                Path(path).write_text(plotting.gantt_html(drawn), encoding="utf-8")
-            else:
-                figure = plotting.figure_of(drawn, "gantt")
-                figure.savefig(path, dpi=150, format=suffix[1:])
+            Path(path).write_bytes(plotting.drawn(drawn, "gantt", suffix))
 
 
 def write_csv(

@@ -7,8 +7,7 @@ import pytest
 from matplotlib import pyplot
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.plotting import draw, figure_of
-from dpbb.plotting.drawing import KINDS
+from dpbb.plotting import KINDS, draw, figure_of
 from tests.unit.plotting.samples import checkpoint, result
 
 DATA = {
