@@ -4,13 +4,13 @@ Evaluators are imported when they are first used: this package alone loads neith
 Numba nor CuPy nor Dask.
 """
 
-from dpbb.jobshop.critical_exchanges import Neighbourhood as Neighbourhood
-from dpbb.jobshop.critical_exchanges import n5 as n5
 from dpbb.jobshop.evaluate import evaluate as evaluate
 from dpbb.jobshop.formats import load as load
 from dpbb.jobshop.instance import JobShopInstance as JobShopInstance
 from dpbb.jobshop.schedule import JobShopSchedule as JobShopSchedule
+from dpbb.jobshop.schedule import Neighbourhood as Neighbourhood
 from dpbb.jobshop.schedule import layers as layers
+from dpbb.jobshop.schedule import n5 as n5
 from dpbb.jobshop.schedule import schedule as schedule
 from dpbb.jobshop.solution import Criterion as Criterion
 from dpbb.jobshop.solution import CyclicError as CyclicError

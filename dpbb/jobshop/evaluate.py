@@ -20,6 +20,7 @@ from dpbb.jobshop.solution import (
     solution_shape,
 )
 from dpbb.kernels.cores import thread_count
+from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.options import DEVICES, DeviceName
 from dpbb.options.kinds import member, one_of
 
@@ -88,7 +89,8 @@ def evaluate(
     on_device = hasattr(solutions, "__cuda_array_interface__")
     if on_device and device == "cpu":
         raise OptionError("device: expected auto or gpu for solutions on a device")
-    if on_device or device == "gpu" or (device == "auto" and _suits_gpu(solutions)):
+    large = getattr(solutions, "size", 0) >= LEAST_FOR_GPU
+    if on_device or device == "gpu" or (device == "auto" and large and has_gpu()):
         costs, array = _on_gpu(instance, solutions, form, what)
     else:
         from dpbb.jobshop import cpu_batch
@@ -98,13 +100,6 @@ def evaluate(
     if check:
         _check(instance, array, costs, form)
     return costs if on_device or isinstance(costs, np.ndarray) else costs.get()
-
-
-def _suits_gpu(solutions: Any) -> bool:
-    """Whether a batch is large, and there is a GPU."""
-    from dpbb.kernels.nvrtc import has_gpu
-
-    return getattr(solutions, "size", 0) >= LEAST_FOR_GPU and has_gpu()
 
 
 def check_array(instance: JobShopInstance, array: Any, encoding: Encoding) -> None:
@@ -156,7 +151,6 @@ def _on_gpu(
 ) -> tuple[Any, Any]:
     """Return costs and solutions on the device."""
     from dpbb.jobshop.gpu_batch import ID_BYTES, GpuBatch
-    from dpbb.kernels.nvrtc import require_gpu
 
     cupy = require_gpu()
     if hasattr(solutions, "__cuda_array_interface__"):

@@ -63,19 +63,6 @@ def criterion_of(value: str | Criterion, instance: JobShopInstance) -> Criterion
     return criterion
 
 
-def cost_of_ends(
-    instance: JobShopInstance, ends: NDArray[np.int64], criterion: Criterion
-) -> int:
-    """Cost of the ends of the jobs, shape (n_jobs,)."""
-    if criterion is Criterion.MAKESPAN:
-        return int(ends.max())
-    if criterion is Criterion.SUM_COMPLETION:
-        return int(ends.sum())
-    assert instance.due is not None  # noqa: S101 (criterion_of has seen to it)
-    late = np.maximum(0, ends - instance.due)
-    return int((instance.weight * late).sum())
-
-
 def solution_shape(instance: JobShopInstance, encoding: Encoding) -> tuple[int, ...]:
     """Shape of one solution of this form: (o,), or (n_machines, longest order)."""
     if encoding is Encoding.SEQUENCE:

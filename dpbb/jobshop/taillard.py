@@ -5,8 +5,6 @@ Operational Research 64(2), 1993, 278-285: the generator, and a seed of the time
 one of the machines for every instance (``data/taillard.csv``).
 """
 
-import functools
-
 import numpy as np
 
 from dpbb.errors import refuse, shown
@@ -59,28 +57,19 @@ def generate(
 
 def taillard_instance(number: int) -> JobShopInstance:
     """Return ta01 to ta80 by its number; InstanceError if there is none."""
-    rows = _rows()
+    rows = [*data_lines(__package__, "taillard.csv")]
     if not 1 <= number <= len(rows):
         refuse("Taillard job shop", f"ta01 to ta{len(rows)}", f"number {number}")
-    name, n_jobs, n_machines, time_seed, machine_seed = rows[number - 1]
+    name, n_jobs, n_machines, time_seed, machine_seed = rows[number - 1].split(",")
     return generate(
         int(time_seed), int(machine_seed), int(n_jobs), int(n_machines), name=name
     )
 
 
-@functools.cache
-def _rows() -> list[list[str]]:
-    return [line.split(",") for line in data_lines(__package__, "taillard.csv")]
-
-
 def best_known(name: str) -> BestKnown | None:
     """Bounds of the instance of this name; None when it is not in the table."""
-    return _table().get(name)
-
-
-@functools.cache
-def _table() -> dict[str, BestKnown]:
-    rows = (line.split(",") for line in data_lines(__package__, "best_known.csv"))
-    return {
-        name: BestKnown(name, int(lower), int(upper)) for name, lower, upper in rows
-    }
+    for line in data_lines(__package__, "best_known.csv"):
+        known, lower, upper = line.split(",")
+        if known == name:
+            return BestKnown(name, int(lower), int(upper))
+    return None
