@@ -62,10 +62,11 @@ COMMANDS = {
 """Commands and what they do, for the help."""
 
 MODULES = {
-    **dict.fromkeys(("solve", "resume", "heuristic", "estimate"), "search"),
+    **dict.fromkeys(("solve", "resume", "slurm", "heuristic", "estimate"), "search"),
     **dict.fromkeys(("submit", "list", "attach", "stop", "save"), "runs"),
     **dict.fromkeys(("info", "evaluate", "data", "engines"), "instances"),
-    **dict.fromkeys(("template", "help"), "tables"),
+    **dict.fromkeys(("template", "help"), "instances"),
+    "report": "campaign",
 }
 """Modules of commands that are not called as their command is."""
 

@@ -1,4 +1,7 @@
-"""Commands that explore nothing: ``dpbb info``, ``evaluate``, ``data``, ``engines``."""
+"""Commands that explore nothing.
+
+``dpbb info``, ``evaluate``, ``data``, ``engines``, ``template`` and ``help``.
+"""
 
 import argparse
 import sys
@@ -7,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.cli.arguments import add_common, add_instance, add_rows
+from dpbb.cli import Parser, main
+from dpbb.cli.arguments import add_common, add_instance, add_rows, add_table
 from dpbb.cli.running import check_files, print_rows, problem_of
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import best_known_names
 from dpbb.flowshop.formats import vrf_instance
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.template import write_template
 from dpbb.flowshop.vrf import PUBLISHED, data_folder, places_in
 from dpbb.options.permutations import parse_permutation
 from dpbb.problem import (
@@ -208,4 +213,44 @@ def run_engines(args: argparse.Namespace) -> int:
                 print(f"{'':<10} - {called}, {device.threads} thread(s)")
     if args.json:
         print(json_text(rows))
+    return 0
+
+
+def add_template(parser: argparse.ArgumentParser) -> None:
+    """Add the file."""
+    parser.epilog = """\
+Sheet jobs: a row for each job, a column for each machine, and release, due and weight,
+which may stay empty. Sheet setups: from each job to the next; empty if there are none.
+Then: dpbb solve shop.xlsx, or with --objective weighted-tardiness"""
+    add_rows(parser, {"file FILE": "workbook to write, such as shop.xlsx"})
+
+
+def run_template(args: argparse.Namespace) -> int:
+    """Write the workbook."""
+    write_template(args.file)
+    print(args.file)
+    return 0
+
+
+def add_help(parser: argparse.ArgumentParser) -> None:
+    """Add the topic."""
+    what = "tables: how they are read; or a command (default: all commands)"
+    parser.add_argument("topic", nargs="?", help=what)
+
+
+def run_help(args: argparse.Namespace) -> int:
+    """Show how tables are read, or which commands there are."""
+    if args.topic != "tables":
+        return main([args.topic, "--help"] if args.topic else ["--help"])
+    shown = Parser(
+        usage="dpbb solve|heuristic|estimate|info|campaign [options] FILE.csv",
+        add_help=False,
+        epilog="""\
+Lines of a title above the table are skipped. Columns release, due and weight are dates
+and weights of the jobs. A sheet setups holds set-up times from each job (row) to the
+next (column), in any order. dpbb info FILE shows what was understood. In Python:
+dpbb.read_problem(FILE, table=dpbb.TableForm(sheet="Plan", scale=60))""",
+    )
+    add_table(shown, shown=True)
+    print(shown.format_help(), end="")
     return 0

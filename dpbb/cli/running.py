@@ -117,7 +117,7 @@ def run_and_show(
     search
         Called with ``progress`` and ``should_stop``; returns the result.
     """
-    from dpbb.progress.notices import END, Noticed, facts_of_result, telling
+    from dpbb.progress.notices import END, facts_of_result, noticed, telling
     from dpbb.solving.arguments import shown_by
 
     unwritten = None
@@ -126,7 +126,7 @@ def run_and_show(
         telling(args.on_end) as told,
         stopping() as asked,
     ):
-        progress = Noticed(shown_by(None, options), told)
+        progress = noticed(shown_by(None, options), told)
         asked.alert = progress.alert
         try:
             result = search(progress=progress, should_stop=asked)
@@ -158,25 +158,18 @@ def print_rows(rows: Mapping[str, object]) -> None:
         print(fitted(f"{name:<14} {value}").replace("\xa0", " "))
 
 
-class _StderrHandler(logging.Handler):
-    """Writes to what stderr is at the time: a live view passes it on, above itself."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """See ``logging.Handler.emit``."""
-        try:
-            print(self.format(record), file=sys.stderr)
-        except Exception:  # noqa: BLE001 (as all handlers of logging do)
-            self.handleError(record)
+ToStderr: Any = type(logging.lastResort)  # a StreamHandler
+"""Writes to what stderr is at the time: a live view passes it on, above itself."""
 
 
 @contextmanager
 def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
     """Log messages on stderr; the command line alone installs a handler, once."""
     logger = logging.getLogger("dpbb")
-    if any(isinstance(known, _StderrHandler) for known in logger.handlers):
+    if any(isinstance(known, ToStderr) for known in logger.handlers):
         yield
         return
-    handler = _StderrHandler()
+    handler = ToStderr()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     levels = {Verbosity.QUIET: logging.ERROR, Verbosity.VERBOSE: logging.INFO}
     before = logger.level

@@ -206,7 +206,7 @@ def add_attach(parser: argparse.ArgumentParser) -> None:
 def run_attach(args: argparse.Namespace) -> int:
     """Show progress until the run is over, then its result."""
     from dpbb.progress import make_progress, show
-    from dpbb.progress.notices import END, Noticed, facts_of_result, telling
+    from dpbb.progress.notices import END, facts_of_result, noticed, telling
 
     given = getattr(args, "progress", "auto")
     style = SolveOptions.from_mapping({"progress": given}).progress
@@ -218,7 +218,7 @@ def run_attach(args: argparse.Namespace) -> int:
         attached(args, optima_file=args.optima_file) as handle,
         stopping(message) as should_leave,
     ):
-        with closing(Noticed(make_progress(style), told)) as progress:
+        with closing(noticed(make_progress(style), told)) as progress:
             should_leave.alert = progress.alert
             if handle.dashboard is not None:
                 progress.note(f"dashboard {handle.dashboard}")

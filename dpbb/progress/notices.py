@@ -192,21 +192,13 @@ def facts_of_result(result: Result) -> dict[str, Any]:
     }
 
 
-class Noticed(Progress):
-    """Shows a run as another progress does, and tells when it has no seats."""
+def noticed(shown: Progress, notifier: Notifier) -> Progress:
+    """Have what shows a run tell, too, when it has no seats."""
+    show = shown.update
 
-    def __init__(self, inner: Progress, notifier: Notifier) -> None:
-        self._inner, self._notifier = inner, notifier
-        for name in ("begin", "note", "waiting", "incumbent", "done", "alert", "close"):
-            setattr(self, name, getattr(inner, name))
+    def update(snapshot: Snapshot) -> None:
+        notifier.look(snapshot)
+        show(snapshot)
 
-    def update(self, snapshot: Snapshot) -> None:
-        """Look whether there are seats, and pass it on."""
-        self._notifier.look(snapshot)
-        self._inner.offset_s = self.offset_s
-        self._inner.update(snapshot)
-
-    def finish(self, snapshot: Snapshot) -> None:
-        """Pass it on."""
-        self._inner.offset_s = self.offset_s
-        self._inner.finish(snapshot)
+    shown.update = update  # type: ignore[method-assign]
+    return shown
