@@ -157,8 +157,7 @@ def report(measured: Iterable[Measurement], path: Path | None, *, on: str = "") 
         if path is not None:
             rows = [row.to_mapping() for row in found]
             path.write_text(json_text({"machine": machine, "rows": rows}))
-    different = differ((one.tree, one.nodes) for one in found if one.exact is not None)
-    return int(different or any(one.exact is False for one in found))
+    return int(any(one.exact is False for one in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,14 +240,3 @@ def explored(
         session.close()
     counts, over = total.counters, total.exhausted
     return Explored(counts.decomposed, counts.leaves, over, seconds, statistics, joules)
-
-
-def differ(found: Iterable[tuple[str, int]]) -> bool:
-    """Whether a whole tree had different numbers of nodes; says which one."""
-    counts: dict[str, set[int]] = {}
-    for tree, nodes in found:
-        counts.setdefault(tree, set()).add(nodes)
-    different = {tree: nodes for tree, nodes in counts.items() if len(nodes) > 1}
-    for tree, several in different.items():
-        print(f"{tree}: different numbers of nodes: {sorted(several)}")
-    return bool(different)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from dpbb.cluster.client.connect import VARIABLES
@@ -114,21 +115,12 @@ def add_table(parser: argparse._ActionsContainer, *, shown: bool = False) -> Non
 
 def table_of(args: argparse.Namespace) -> TableForm:
     """Return how tables are read; InstanceError: bad values."""
-    columns, skipped = (
-        None if text is None else next(csv.reader([text], skipinitialspace=True), [])
-        for text in (args.columns, args.skip_columns)
-    )
-    return TableForm(
-        columns=columns,
-        skip_columns=skipped or (),
-        sheet=args.sheet,
-        decimal=args.decimal,
-        thousands=args.thousands,
-        scale=args.scale,
-        blank=args.blank,
-        origin=args.origin,
-        unit=args.unit,
-    )
+    values = {one.name: getattr(args, one.name) for one in fields(TableForm)}
+    for name in "columns", "skip_columns":
+        if (text := values[name]) is not None:
+            values[name] = next(csv.reader([text], skipinitialspace=True), [])
+    values["skip_columns"] = values["skip_columns"] or ()
+    return TableForm(**values)
 
 
 FLAGS = (

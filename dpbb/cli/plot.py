@@ -1,13 +1,14 @@
 """``dpbb plot``: reads results, logs, checkpoints and benchmarks."""
 
 import argparse
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from dpbb.campaign.folder import Record
+from dpbb.campaign.report import result_of
 from dpbb.campaign.table import problem_of, row_of
 from dpbb.cli.arguments import add_rows
 from dpbb.coordination.format import MAGIC
@@ -15,7 +16,7 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting import KINDS, Kind, drawn
 from dpbb.problem import Scheduled
-from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.result import Result, Status
 from dpbb.result.written import PICTURES
 from dpbb.text.files import (
     check_writable,
@@ -169,21 +170,8 @@ def _recorded(text: str, file: str) -> Result:
     """Return what a record of a campaign says of an attempt."""
     with expecting(f"FILE: {file}: expected a record of a campaign that was tried"):
         known = msgspec.json.decode(text, type=Record)
-        result = Result(
-            status=Status(known.status),
-            termination=Termination(known.termination),
-            proof=Proof(known.proof),
-            makespan=known.makespan,
-            lower_bound=known.lower_bound or 0,
-            permutation=known.permutation,
-            instance=known.instance,
-            digest=known.digest,
-            n_jobs=known.n_jobs,
-            n_machines=known.n_machines,
-            trajectory=tuple(Improvement(*step) for step in known.trajectory),
-            objective=known.objective,
-            **asdict(known.totals),
-        )
+        Status(known.status)
+        result = result_of(known)
     problem = problem_of(row_of(known), Path(file).parent.parent)
     order = result.permutation
     if order is None or not isinstance(problem, Scheduled):

@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from collections.abc import Iterable
 
-from dpbb.bench.common import Machine, differ, explored
+from dpbb.bench.common import Machine, explored
 from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.problem import FlowShopProblem
@@ -37,6 +38,17 @@ def ways(threads: int | None):
         return
     for balance in Balance:
         yield f"one GPU, {balance}", gpu, device, Tuning(balance=balance)
+
+
+def differ(found: Iterable[tuple[str, int]]) -> bool:
+    """Whether a whole tree had different numbers of nodes; says which one."""
+    counts: dict[str, set[int]] = {}
+    for tree, nodes in found:
+        counts.setdefault(tree, set()).add(nodes)
+    different = {tree: nodes for tree, nodes in counts.items() if len(nodes) > 1}
+    for tree, several in different.items():
+        print(f"{tree}: different numbers of nodes: {sorted(several)}")
+    return bool(different)
 
 
 def main(arguments: list[str] | None = None) -> int:
