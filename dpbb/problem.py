@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, OptionError, shown
-from dpbb.options import LB1, Heuristics
+from dpbb.options import LB1, Heuristics, TreeOptions
 from dpbb.options.permutations import check_permutation
 from dpbb.text.labels import names_of
 
@@ -584,6 +584,17 @@ def kinds_of(problem: Problem[Any]) -> NDArray[np.intp] | None:
             f"got an array of {kinds.dtype}, shape {kinds.shape}"
         )
     return kinds.astype(np.intp) if len(set(kinds.tolist())) < len(kinds) else None
+
+
+def kinds_in_order(
+    problem: Problem[Any], tree: TreeOptions
+) -> NDArray[np.int64] | None:
+    """Return the kinds in root order, shape (n_jobs,), if the tree skips copies."""
+    kinds = kinds_of(problem) if tree.skips_copies else None
+    if kinds is None:
+        return None
+    order = slice(None) if tree.root_order is None else list(tree.root_order)
+    return kinds[order].astype(np.int64)
 
 
 def bound_of(problem: Problem[Any]) -> str:

@@ -32,7 +32,7 @@ from dpbb.kernels.simd import (
     zeros,
 )
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.problem import Problem, kinds_of
+from dpbb.problem import Problem, kinds_in_order
 
 PAIR = 2
 
@@ -134,12 +134,8 @@ class EqualJobs(NamedTuple):
     @classmethod
     def of(cls, problem: Problem[Any], tree: TreeOptions) -> EqualJobs | None:
         """Kinds of a problem's jobs, if its tree has a rule for equal ones."""
-        kinds = kinds_of(problem) if tree.skips_copies else None
-        if kinds is None:
-            return None
-        if tree.root_order is not None:
-            kinds = kinds[np.array(tree.root_order, np.intp)]
-        return cls(kinds.astype(np.int64))
+        kinds = kinds_in_order(problem, tree)
+        return None if kinds is None else cls(kinds)
 
 
 # -- nodes of any number of children --------------------------------------------------

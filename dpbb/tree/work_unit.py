@@ -187,8 +187,9 @@ class WorkUnit:
     def digits(self) -> NDArray[np.uint16]:
         """Paths, padded with zeros; a new table, uint16, shape (r, w)."""
         width = max(1, int(self.depths.max(initial=0)))
-        table = np.empty((len(self), width), np.uint16)
-        _compiled().spread(self.paths, table)
+        table = np.zeros((len(self), width), np.uint16)
+        if len(self.paths.tails):
+            _compiled().spread(self.paths, table)
         return table
 
     def __len__(self) -> int:
@@ -250,6 +251,9 @@ class WorkUnit:
     def check(self) -> None:
         """Raise ValueError unless this is an ordered set of disjoint roots."""
         if self._zeros is not None:
+            return
+        if len(self) < 2 and not len(self.paths.tails):  # none, or the whole tree
+            self._zeros = 0  # at once: loading what is compiled takes a second
             return
         packed_paths = _compiled()
         verdict, row, zeros = packed_paths.survey(self.paths, self.n_jobs)

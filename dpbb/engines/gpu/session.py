@@ -22,9 +22,8 @@ from dpbb.engines.gpu.layout import CONTROL, COUNTERS, NO_VALUE, PageLayout
 from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, Packed, allocate
 from dpbb.engines.gpu.pool import SORTED_BY_HOST, WALK_CLAIM, PagePool
 from dpbb.errors import InvariantError
-from dpbb.kernels.pairs import EqualJobs
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Problem, objective_of
+from dpbb.problem import Problem, kinds_in_order, objective_of
 from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
@@ -110,10 +109,10 @@ class GpuSession(Session):
             self._stream = cupy.cuda.Stream(non_blocking=True)
         shape = kernels.shape
         with self._device():
-            equal = EqualJobs.of(problem, tree)
+            kinds = kinds_in_order(problem, tree)
             words = critical = np.zeros(0, np.uint32)
-            if equal is not None:
-                words = shape.pages.equal_words(equal.kinds)
+            if kinds is not None:
+                words = shape.pages.equal_words(kinds)
             if shape.one_side and kernels.exploration.one_side:
                 critical = shape.model.critical(problem, ub)
             packed = Packed(*shape.model.pack(problem, self._order), critical, words)

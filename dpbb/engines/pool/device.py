@@ -16,9 +16,8 @@ from dpbb.engines.gpu.kernels import BRANCHING, KernelShape
 from dpbb.engines.gpu.layout import LANES
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.nvrtc import load_module, require_gpu
-from dpbb.kernels.pairs import EqualJobs
 from dpbb.options import TreeOptions
-from dpbb.problem import Problem
+from dpbb.problem import Problem, kinds_in_order
 from dpbb.tree.branching import order_of
 
 SOURCE, KERNELS = Path(__file__).with_name("branch.cu"), ("branch", "tighten")
@@ -80,8 +79,9 @@ class OnDevice:
             self._shape = shape = replace(shape, warps=block_size // 32)
         rows, root = shape.model.pack(problem, order_of(tree, shape.n_jobs))
         root = np.pad(root, (0, -len(root) % 4))  # quads are loaded
-        equal = EqualJobs.of(problem, tree)
-        kinds = np.arange(shape.n_jobs) if equal is None else equal.kinds
+        kinds = kinds_in_order(problem, tree)
+        if kinds is None:
+            kinds = np.arange(shape.n_jobs)
         self._ub = ub
         self._branching_ub = np.int32(min(tree.branching_ub or 0, shape.value_limit))
         with self._cupy.cuda.Device(device):
