@@ -12,7 +12,7 @@ import dpbb
 from dpbb.errors import ClusterError
 from dpbb.tree.branching import TREE_RULE_VERSION
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 """Raised whenever a message between client, scheduler and workers changes."""
 
 FIX = (

@@ -272,11 +272,11 @@ class Balance:
         # one root is many as soon as it is decomposed, so it may be asked at once
         self._put(lease, max(_LEAST_ROOTS, len(lease.unit.roots)))
 
-    def reported(self, lease: LeaseRecord, now: float, *, donated: int | None) -> None:
-        """Note a report; ``donated`` roots, None in a light one."""
-        if donated is not None and lease.asked_to_donate:
+    def reported(self, lease: LeaseRecord, now: float, *, given: int | None) -> None:
+        """Note a report; ``given``: roots of a gift, None in one without."""
+        if given is not None and lease.asked_to_donate:
             self._asked.pop(lease.id, None)
-            if not donated:
+            if not given:
                 lease.rest_until = now + REST_S
             lease.since += (now - lease.since) / 2  # half of what it has is gone
         if lease.open_roots <= _NEARLY_DRY and not lease.seat.draining:

@@ -389,12 +389,11 @@ class Book:
             lease.unit.shown_lb = max(lease.unit.shown_lb, report.least_lb)
         done = report.decomposed + report.leaves - lease.basis.leased_ancestors
         note_speed(lease.seat, done, report.explore_s)
-        # a donation leaves after the slice that counted the open roots
-        full = report.full
-        given = 0 if report.gift is None else len(report.gift)
-        lease.open_roots = (
-            report.open_roots - given if full is None else len(full.remaining)
-        )
+        full, lease.open_roots = report.full, report.open_roots
+        if full is not None:
+            lease.open_roots = len(full.remaining)
+        elif report.gift is not None:  # it leaves after the slice that counted them
+            lease.open_roots -= len(report.gift)
         if checked is not None:
             self._apply(lease, report, checked)
             if full is not None:

@@ -360,40 +360,40 @@ class Coordinator:
         book.note(lease, report, checked, now)
         self.book.used_seats[lease.seat.id] = lease.seat.seat.engine
         lease.seat.reported = True
-        donated = report.donated
-        balance.reported(lease, now, donated=None if donated is None else len(donated))
-        if donated is None:
-            return
-        if len(donated):
-            self._add_donated(lease, donated, report.least_lb, now)
-        lease.asked_to_donate = False
-        if full is None:
+        gift = report.gift
+        balance.reported(lease, now, given=None if gift is None else len(gift))
+        if gift is not None:
+            self._add_gift(lease, gift, report.least_lb, now)
+        if report.has_roots:
             book.check_partition()
+        if full is None:
             return
         self._pace.note_full(report.n_bytes)
         lease.save = False
         self._saves.reported(lease.id)
         self.incumbent.collect(full.optima)
-        book.check_partition()
         if not len(full.remaining):
             self.book.finish(lease.unit)
         elif full.last:
             self.book.requeue(lease.unit)
 
-    def _add_donated(
-        self, lease: LeaseRecord, donated: WorkUnit, least_lb: int | None, now: float
+    def _add_gift(
+        self, lease: LeaseRecord, gift: WorkUnit, least_lb: int | None, now: float
     ) -> None:
         """Make units of what a lease gave away."""
+        lease.asked_to_donate = False
+        if not len(gift):
+            return
         self.book.count(donations=1)
         lease.seat.donations += 1
-        lease.seat.donated_roots += len(donated)
-        text = f"{lease.seat.seat.label} gave {len(donated):,} roots"
+        lease.seat.donated_roots += len(gift)
+        text = f"{lease.seat.seat.label} gave {len(gift):,} roots"
         self.events.add(now, "donation", text)
         least = lease.unit.least_lb
-        if least_lb is not None:  # it covers what was donated, too
+        if least_lb is not None:  # it covers what was given, too
             least = max(least, least_lb)
         worth_s = now - lease.since
-        portions = self.book.balance.portions(donated, worth_s)
+        portions = self.book.balance.portions(gift, worth_s)
         book = self.book
         for portion in portions:
             unit = book.make(portion, least, fresh=False, parent=lease.unit)

@@ -49,7 +49,7 @@ class LeaseBasis:
     gifts
         Given away since then; some of it may be roots, some lies below them.
     leased, donated : ndarray of int64, shape (n_jobs + 1,)
-        Roots at each depth: of what was leased, and of all donations so far.
+        Roots at each depth: of what was leased, and of all gifts so far.
     leased_ancestors, donated_ancestors
         Their owned ancestors (law 4).
     counted
@@ -103,7 +103,7 @@ class Checked:
     seq
         The report's number.
     donated_leaves
-        Leaves below what this report donates.
+        Leaves below a gift.
     remaining_leaves
         Leaves below what remains; None of a gift. What the seat counted since its last
         full report is not settled by that: should the lease be lost, what is repeated
@@ -115,7 +115,7 @@ class Checked:
     basis: LeaseBasis
     next: LeaseBasis
     seq: int
-    donated_leaves: int
+    donated_leaves: int = 0
     remaining_leaves: int | None = None
     remaining_cells: NDArray[np.bool_] | None = None
 
@@ -143,12 +143,10 @@ def check_report(basis: LeaseBasis, report: Report) -> Checked:
 
 
 def _checked_full(basis: LeaseBasis, report: Report, full: FullReport) -> Checked:
-    _check_roots(basis, full)
-    donated = basis.donated + full.donated.depth_counts
-    decomposed = _check_conservation(basis, full, donated)
+    _check_roots(basis, "remaining", full.remaining)
+    decomposed = _check_conservation(basis, full)
     _check_counts(basis, report, full)
-    donated_ancestors = basis.donated_ancestors + full.donated.owned_ancestors
-    exported = full.remaining.owned_ancestors + donated_ancestors
+    exported = full.remaining.owned_ancestors + basis.donated_ancestors
     counted = Counters(report.decomposed - exported, report.leaves, full.closed)
     most = decomposed + basis.leased_ancestors - exported
     if not basis.counted.decomposed <= counted.decomposed <= most:
@@ -163,12 +161,9 @@ def _checked_full(basis: LeaseBasis, report: Report, full: FullReport) -> Checke
             basis,
             roots=full.remaining,
             gifts=WorkUnit.empty(full.remaining.n_jobs),
-            donated=donated,
-            donated_ancestors=donated_ancestors,
             counted=counted,
         ),
         seq=report.seq,
-        donated_leaves=full.donated.leaves,
         remaining_leaves=full.remaining.leaves,
         remaining_cells=cells_of(full.remaining),
     )
@@ -181,12 +176,12 @@ def _checked_gift(basis: LeaseBasis, report: Report, gift: WorkUnit) -> Checked:
     given away since. That the seat really left them to others shows in its next full
     report, when closed, remaining and donated leaves must be those that were leased.
     """
-    _check_unit("given", gift, basis.roots.n_jobs)
+    gifts = _check_roots(basis, "given", gift)
     return Checked(
         basis=basis,
         next=replace(
             basis,
-            gifts=_check_inside(basis, gift),
+            gifts=gifts,
             donated=basis.donated + gift.depth_counts,
             donated_ancestors=basis.donated_ancestors + gift.owned_ancestors,
         ),
@@ -195,47 +190,33 @@ def _checked_gift(basis: LeaseBasis, report: Report, gift: WorkUnit) -> Checked:
     )
 
 
-def _check_unit(name: str, unit: WorkUnit, n_jobs: int) -> None:
-    """Raise InvariantError unless roots are of the right tree, ordered and disjoint."""
-    if unit.n_jobs != n_jobs:
+def _check_roots(basis: LeaseBasis, name: str, roots: WorkUnit) -> WorkUnit:
+    """Check roots that remain, or are given away; return them and all given before.
+
+    They are of the right tree, ordered and disjoint, inside what remained last, and
+    were not given away since.
+    """
+    if roots.n_jobs != basis.roots.n_jobs:
         raise InvariantError(
-            f"expected {name} roots of {n_jobs} jobs, got {unit.n_jobs}"
+            f"expected {name} roots of {basis.roots.n_jobs} jobs, got {roots.n_jobs}"
         )
     try:
-        unit.check()
+        roots.check()
     except ValueError as error:
         raise InvariantError(f"{name} roots: {error}") from error
-
-
-def _check_inside(basis: LeaseBasis, roots: WorkUnit) -> WorkUnit:
-    """Check that roots lie in the lease and were not given away; return all of both."""
     inside = roots.covered_by(basis.roots)
     if not np.all(inside):
         path = roots.path(int(np.argmin(inside)))
-        raise InvariantError(f"remaining or donated root {path} lies outside the lease")
+        raise InvariantError(f"{name} root {path} lies outside the lease")
     if not len(basis.gifts):
         return roots
     together = WorkUnit.concatenate([basis.gifts, roots])
     if not together.is_ordered_and_disjoint():
-        raise InvariantError("expected roots that were not given away before")
+        raise InvariantError(f"expected {name} roots that were not given away before")
     return together
 
 
-def _check_roots(basis: LeaseBasis, full: FullReport) -> None:
-    """Remaining and donated are ordered, disjoint, and inside what remained last."""
-    for name, unit in (("remaining", full.remaining), ("donated", full.donated)):
-        _check_unit(name, unit, basis.roots.n_jobs)
-    roots = full.remaining
-    if len(full.donated):
-        roots = WorkUnit.concatenate([full.remaining, full.donated])
-        if not roots.is_ordered_and_disjoint():
-            raise InvariantError("expected remaining and donated roots to be disjoint")
-    _check_inside(basis, roots)
-
-
-def _check_conservation(
-    basis: LeaseBasis, full: FullReport, donated: NDArray[np.int64]
-) -> int:
+def _check_conservation(basis: LeaseBasis, full: FullReport) -> int:
     """Check law 5 in exact integers; return the decomposed nodes (see the module)."""
     n_jobs = basis.roots.n_jobs
     closed = full.closed
@@ -249,7 +230,7 @@ def _check_conservation(
             f"expected closed subtrees to grow from {basis.counted.closed.tolist()}, "
             f"got {closed.tolist()}"
         )
-    remaining = full.remaining.depth_counts
+    remaining, donated = full.remaining.depth_counts, basis.donated
     # Each sum in Python ints: a lie may be near 2**63, where arrays would wrap.
     expected = (
         closed_leaves(basis.leased) - closed_leaves(remaining) - closed_leaves(donated)

@@ -186,7 +186,7 @@ class OrderKind(StrEnum):
     """What a seat is told in the answer to a report."""
 
     CONTINUE = "continue"
-    DONATE = "donate"  # send a full report with donated roots at once
+    DONATE = "donate"  # give roots away at once, and go on with the others
     SAVE = "save"  # send a full report at once, go on
     DRAIN = "drain"  # send a last full report and give the rest back
     STOP = "stop"  # as drain: the run is stopping
@@ -218,9 +218,8 @@ class FullReport:
     closed : ndarray of int64, shape (n_jobs + 1,)
         Closed subtrees a depth, cumulative since the grant.
     remaining
-        Open roots of the session; empty when the unit is finished.
-    donated
-        Roots given away since the last full report, no longer in ``remaining``.
+        Open roots of the session, without those that it gave away; empty when the unit
+        is finished.
     last
         The lease ends with this report: what remains is given back.
     optima
@@ -229,7 +228,6 @@ class FullReport:
 
     closed: NDArray[np.int64]
     remaining: WorkUnit
-    donated: WorkUnit
     last: bool
     optima: tuple[Candidate, ...] = ()
 
@@ -246,7 +244,7 @@ class Report:
         Sums of ``Slice.decomposed`` (raw: nothing exported is subtracted) and
         ``Slice.leaves`` since the grant.
     open_roots, least_lb
-        As of the last slice; roots that this report donates are covered too.
+        As of the last slice; roots that this report gives away are covered too.
     best
         A permutation better than any UB that this seat was told; else None.
     explore_s
@@ -257,9 +255,9 @@ class Report:
     full
         None in a light report.
     gift
-        Roots given away by a seat that holds so many that listing the rest would take
-        long; its next full report is to leave them out. None in every other report,
-        empty when there was nothing to give.
+        Roots given away, without a list of the rest, which would take long where there
+        are millions: the next full report is to leave them out. Empty when there was
+        nothing to give; None in every other report.
     n_bytes
         Of its arrays on the wire; set where it arrives.
     age_s
@@ -281,11 +279,6 @@ class Report:
     gift: WorkUnit | None = None
     n_bytes: int = 0
     age_s: float = 0.0
-
-    @property
-    def donated(self) -> WorkUnit | None:
-        """Roots given away with this report; None in one that could not."""
-        return self.gift if self.full is None else self.full.donated
 
     @property
     def has_roots(self) -> bool:

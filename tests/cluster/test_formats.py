@@ -91,7 +91,6 @@ MESSAGES = {
         full=FullReport(
             closed=np.array([0, 0, 3, 2**40, 0, 0]),
             remaining=WorkUnit.from_paths(5, [(0, 2, 1)]),
-            donated=WorkUnit.empty(5),
             last=True,
         ),
     ),

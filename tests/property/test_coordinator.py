@@ -189,7 +189,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
                 self.coordinator.lease(gone.unit, gone.attempt, seat, self.world.now)
 
     def kind(self, data):
-        kind = data.draw(st.sampled_from(("light", "full", "donate", "last", "gift")))
+        kind = data.draw(st.sampled_from(("light", "full", "donate", "last")))
         return {} if kind == "light" else {kind: True}
 
     # -- reports ----------------------------------------------------------------

@@ -50,12 +50,6 @@ ROOT_S = 5e-6
 TIMED_ROOTS = 10_000
 """A full report of fewer roots says nothing of the cost of a root."""
 
-GIFT_ROOTS = 10_000
-"""With more open roots a donation goes without a list of what remains.
-
-Listing a million takes seconds, in which neither the donor nor who waits explores.
-"""
-
 MAX_OPTIMA = 4096
 """So many optimal permutations make a full report due: bounds memory and message."""
 
@@ -335,10 +329,7 @@ class Exploration:
 
     def _donate(self, max_roots: int) -> Order:
         self._link.control.gift = None  # one answer to both order and hint
-        donated = self._session.donate(max_roots)
-        if self._last.open_roots > GIFT_ROOTS:
-            return self._report(gift=donated)
-        return self._report_full(donated)
+        return self._report(gift=self._session.donate(max_roots))
 
     def _save(self, *, last: bool = False) -> Order:
         """Report in full what is to be kept for long: of few roots, if that is soon."""
@@ -347,10 +338,7 @@ class Exploration:
             self._advance(FEW_ROOTS)
         return self._report_full(last=last or self._last.exhausted)
 
-    def _report_full(
-        self, donated: WorkUnit | None = None, *, last: bool = False
-    ) -> Order:
-        n_jobs = self._spec.problem.n_jobs
+    def _report_full(self, *, last: bool = False) -> Order:
         optima, self._optima = tuple(self._optima), []
         begin = self._clock()
         remaining = self._session.remaining()
@@ -359,7 +347,6 @@ class Exploration:
             FullReport(
                 closed=np.array(self._counters.closed, np.int64),
                 remaining=remaining,
-                donated=WorkUnit.empty(n_jobs) if donated is None else donated,
                 last=last,
                 optima=optima,
             ),

@@ -150,7 +150,7 @@ def test_gpu_with_little_is_not_disturbed_for_a_core():
     task = world.tasks["gpu"]
     lease = world.coordinator.book.leases[task.lease.id]
     lease.open_roots = PLENTY
-    world.coordinator.book.balance.reported(lease, world.now, donated=None)
+    world.coordinator.book.balance.reported(lease, world.now, given=None)
     world.assign()
     assert world.coordinator.nudges() == ["gpu"]
     order = world.report("gpu")

@@ -114,7 +114,7 @@ def test_a_journal_has_what_open_leases_have_closed():
         world.round(3)
     world.report("a", full=True)
     world.tasks["a"].explore(2)
-    world.report("a", gift=True)
+    world.report("a", donate=True)
     book = world.coordinator.book
     assert any(lease.basis.counted.closed.any() for lease in book.leases.values())
     noted = book.journal.to_json()

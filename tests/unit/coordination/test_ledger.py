@@ -34,20 +34,19 @@ class Honest:
         self.counters = Counters.zero(5)
         self.seq = 0
 
-    def report(self, n_nodes, *, donate=False, gift=False):
+    def report(self, n_nodes, *, gift=False):
         for _ in range(n_nodes):
             part = self.session.advance(UB, 0.0)
             self.counters = self.counters.plus(
                 part.decomposed, part.leaves, part.closed
             )
-        donated = self.session.donate(99) if donate or gift else WorkUnit.empty(5)
         self.seq += 1
-        if gift:
-            counts = self.counters.decomposed, self.counters.leaves
-            return Report(LEASE, self.seq, *counts, 99, 0, None, 0.0, gift=donated)
-        remaining = self.session.remaining()
-        full = FullReport(self.counters.closed, remaining, donated, last=False)
         counts = self.counters.decomposed, self.counters.leaves
+        if gift:
+            given = self.session.donate(99)
+            return Report(LEASE, self.seq, *counts, 99, 0, None, 0.0, gift=given)
+        remaining = self.session.remaining()
+        full = FullReport(self.counters.closed, remaining, last=False)
         return Report(LEASE, self.seq, *counts, len(remaining), 0, None, 0.0, full)
 
 
@@ -59,13 +58,17 @@ class Honest:
 def test_honest_reports_hold_and_count_each_node_once(paths, steps):
     honest = Honest(paths)
     basis, given_away = honest.basis, [WorkUnit.empty(5)]
-    for n_nodes, donate in steps:
-        report = honest.report(n_nodes, donate=donate)
+    for n_nodes, gives in steps:
+        if gives:
+            gift = honest.report(0, gift=True)
+            given_away.append(gift.gift)
+            checked = check_report(basis, gift)
+            assert checked.donated_leaves == gift.gift.leaves
+            basis = checked.next
+        report = honest.report(n_nodes)
         checked = check_report(basis, report)
         assert checked.basis is basis
         basis = checked.next
-        given_away.append(report.full.donated)
-        assert checked.donated_leaves == report.full.donated.leaves
         assert checked.remaining_leaves == report.full.remaining.leaves
     # the same tree in the hands of others: what was given away, and what remains
     rest = [explored(unit) for unit in (*given_away, basis.roots)]
@@ -82,9 +85,10 @@ def test_what_was_given_away_is_neither_repeated_nor_lost(steps):
     honest = Honest()
     basis, given_away = honest.basis, [WorkUnit.empty(5)]
     for n_nodes, gift in steps:
-        report = honest.report(n_nodes, donate=not gift, gift=gift)
+        report = honest.report(n_nodes, gift=gift)
         basis = check_report(basis, report).next
-        given_away.append(report.donated)
+        if gift:
+            given_away.append(report.gift)
     rest = [explored(unit) for unit in (*given_away, basis.roots.subtract(basis.gifts))]
     total, whole = sum(rest, basis.counted), explored(honest.basis.roots)
     assert total.decomposed == whole.decomposed
@@ -120,10 +124,10 @@ def explored(unit):
 
 
 def honest_report():
-    """Return the basis after one report, and the next, which donates."""
+    """Return the basis after a report and a gift, and the next report."""
     honest = Honest()
-    checked = check_report(honest.basis, honest.report(7))
-    return checked.next, honest.report(9, donate=True)
+    basis = check_report(honest.basis, honest.report(7)).next
+    return check_report(basis, honest.report(9, gift=True)).next, honest.report(0)
 
 
 def lie(report, **changes):
@@ -143,20 +147,15 @@ def without(unit, index):
 
 
 LIES = {
-    "a donated root forgotten":
-        ("closed leaves", lambda r: {"donated": without(r.full.donated, 0)}),
-    "a donated root kept":
-        ("to be disjoint", lambda r: {"remaining": WorkUnit.concatenate(
-            [r.full.remaining, r.full.donated.take(slice(0, 1))])}),
     "a finished leaf remains":
         ("outside the lease", lambda r: {"remaining": WorkUnit.concatenate(
             [WorkUnit.from_paths(5, [(0, 0, 0, 0)]), r.full.remaining])}),
     "another lease's root":
-        ("donated roots of 5 jobs, got 6",
-         lambda _: {"donated": WorkUnit.from_paths(6, [(5,)])}),
+        ("remaining roots of 5 jobs, got 6",
+         lambda _: {"remaining": WorkUnit.from_paths(6, [(5,)])}),
     "a root above the remainder":
         (r"root \(\) lies outside the lease",
-         lambda _: {"remaining": WorkUnit.whole(5), "donated": WorkUnit.empty(5)}),
+         lambda _: {"remaining": WorkUnit.whole(5)}),
     "roots out of order":
         ("leaf order",
          lambda r: {"remaining": unchecked(5, r.full.remaining.roots()[::-1])}),
@@ -189,7 +188,7 @@ def test_lie_is_found(name):
     said, changes = LIES[name]
     with pytest.raises(InvariantError, match=said) as caught:
         check_report(basis, lie(report, **changes(report)))
-    assert "report 2 of lease run/1.1" in str(caught.value)
+    assert "report 3 of lease run/1.1" in str(caught.value)
 
 
 @given(st.data())
@@ -208,7 +207,7 @@ def test_any_lost_leaf_is_found(data):
 def test_giving_back_before_loading_is_found():
     """A seat that counts nothing for loading may not take its ancestors off."""
     basis = LeaseBasis.start(LEASE, PROBLEM, WorkUnit.from_paths(5, [(0, 0)]))
-    full = FullReport(np.zeros(6, np.int64), basis.roots, WorkUnit.empty(5), last=True)
+    full = FullReport(np.zeros(6, np.int64), basis.roots, last=True)
     with pytest.raises(InvariantError, match="decomposed"):
         check_report(basis, Report(LEASE, 1, 0, 0, 1, 0, None, 0.0, full))
     checked = check_report(basis, Report(LEASE, 1, 2, 0, 1, 0, None, 0.0, full))
@@ -219,9 +218,8 @@ def test_closed_subtree_above_the_lease_is_found():
     """The sum of leaves is right, but the four roots do not make up their parent."""
     roots = WorkUnit.from_paths(5, [(0, digit) for digit in range(4)])
     basis = LeaseBasis.start(LEASE, PROBLEM, roots)
-    nothing = WorkUnit.empty(5)
     closed = np.array([0, 1, 0, 0, 0, 0], np.int64)
-    full = FullReport(closed, nothing, nothing, last=True)
+    full = FullReport(closed, WorkUnit.empty(5), last=True)
     with pytest.raises(InvariantError, match="-1 decomposed nodes at depth 1"):
         check_report(basis, Report(LEASE, 1, 2, 0, 0, None, None, 0.0, full))
 
@@ -230,8 +228,7 @@ def test_single_job():
     """The tree of one job is one leaf."""
     problem = tiny(1)
     basis = LeaseBasis.start(LEASE, problem, WorkUnit.whole(1))
-    nothing = WorkUnit.empty(1)
-    full = FullReport(np.array([1, 0], np.int64), nothing, nothing, last=True)
+    full = FullReport(np.array([1, 0], np.int64), WorkUnit.empty(1), last=True)
     checked = check_report(basis, Report(LEASE, 1, 0, 1, 0, None, None, 0.0, full))
     assert checked.remaining_leaves == 0
     with pytest.raises(InvariantError):
@@ -249,11 +246,12 @@ def test_sixteen_thousand_roots_beyond_64_bits():
     basis = LeaseBasis.start(LEASE, problem, unit)
     kept, given_away = unit.donate(4096)
     closed = np.zeros(101, np.int64)
-    full = FullReport(closed, kept, given_away, last=False)
-    owned = unit.owned_ancestors
-    report = Report(LEASE, 1, owned, 0, len(kept), 0, None, 0.0, full)
+    full = FullReport(closed, kept, last=False)
+    counts = unit.owned_ancestors, 0, len(kept), 0, None, 0.0
+    gift = check_report(basis, Report(LEASE, 1, *counts, gift=given_away))
+    basis, report = gift.next, Report(LEASE, 2, *counts, full)
     checked = check_report(basis, report)
-    assert checked.remaining_leaves + checked.donated_leaves == unit.leaves
+    assert checked.remaining_leaves + gift.donated_leaves == unit.leaves
     closed[99] = 1
     with pytest.raises(InvariantError, match="closed leaves"):
         check_report(basis, report)

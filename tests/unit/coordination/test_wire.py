@@ -31,8 +31,7 @@ def full_report(**changes):
     )
     part = {
         "closed": np.arange(N_JOBS + 1, dtype=np.int64) * 2**40, "remaining": ROOTS,
-        "donated": WorkUnit.from_paths(N_JOBS, [(4, 0)]), "last": False,
-        "optima": optima,
+        "last": False, "optima": optima,
     }  # fmt: skip
     return FullReport(**{**part, **changes})
 
@@ -107,7 +106,7 @@ def changed(message, *path, value):
         (("full", "remaining", 0), 0),
         (("full", "remaining", 1), ["<i8", [3], bytes(24)]),
         (("full", "remaining", 1), ["|u1", [2], bytes(2)]),
-        (("full", "donated", 1), ["|u1", [1], b"\x1e"]),
+        (("full", "remaining", 1), ["|u1", [1], b"\x1e"]),
         (("full", "optima", 0), 7),
         (("gift",), "all"),
     ],

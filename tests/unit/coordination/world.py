@@ -132,29 +132,25 @@ class Task:
                 self.ub = min(self.ub, part.best.value + self.spec.options.all_optima)
             self.optima += part.optima
 
-    def message(self, *, full=False, donate=False, last=False, gift=False):
+    def message(self, *, full=False, donate=False, last=False):
         """Return the message of the next report; what is ordered overrides."""
         kind = None if self.order is None else self.order.kind
-        if kind is OrderKind.DONATE and self.seq % 3 == 0:  # the rest is not listed
-            gift = True
         donate = donate or kind is OrderKind.DONATE
         exhausted = self.slice.exhausted
         last = last or exhausted or kind in (OrderKind.STOP, OrderKind.DRAIN)
-        part = None
-        given = self.donate() if gift and not (full or last) else None
-        if given is None and (full or donate or last or kind is OrderKind.SAVE):
-            n_jobs = self.spec.problem.n_jobs
-            donated = self.donate() if donate else WorkUnit.empty(n_jobs)
+        part = given = None
+        if full or last or kind is OrderKind.SAVE:
             optima, self.optima = tuple(self.optima), []
             part = FullReport(
-                self.counters.closed.copy(), self.session.remaining(), donated, last,
-                optima,
-            )  # fmt: skip
+                self.counters.closed.copy(), self.session.remaining(), last, optima
+            )
+        elif donate:
+            given = self.donate()
         self.seq += 1
         report = Report(
             self.lease.id, self.seq, self.counters.decomposed, self.counters.leaves,
             self.slice.open_roots, self.slice.least_lb, self.best, 0.25 * self.seq,
-            part, given if part is None else None,
+            part, given,
         )  # fmt: skip
         self.best = None
         self.unanswered = encode(report)

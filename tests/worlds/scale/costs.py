@@ -170,7 +170,7 @@ def report_costs(n_roots: int, repeat: int) -> dict[str, Any]:
         "open_roots": len(remaining), "least_lb": None, "best": None,
     }  # fmt: skip
     closed = WorkUnit.whole(n_jobs).subtract(remaining).depth_counts
-    full = FullReport(closed, remaining, WorkUnit.empty(n_jobs), last=False)
+    full = FullReport(closed, remaining, last=False)
     gift = remaining.donate(GIFT_ROOTS)[1]
     samples: dict[str, list[tuple[float, float, int]]] = {"full": [], "gift": []}
     for _ in range(repeat):

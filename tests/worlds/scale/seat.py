@@ -178,10 +178,7 @@ class SimulatedSeat:
         listing = 0.0
         if full:
             remaining = session.remaining(export=last)
-            part = FullReport(
-                session.closed.copy(), remaining, WorkUnit.empty(world.tree.n_jobs),
-                last=last,
-            )  # fmt: skip
+            part = FullReport(session.closed.copy(), remaining, last=last)
             self.full_since, self.full_share = world.now, world.jitter()
             if len(remaining):
                 listing = physics.roots * ROOT_S

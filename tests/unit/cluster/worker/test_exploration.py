@@ -175,18 +175,18 @@ def test_hints_end_the_slice_under_way(monkeypatch):
     assert len(ended) == 3
 
 
-def test_donation_is_a_full_report_at_once():
-    """With as many roots as the order allows, and the unit goes on."""
+def test_donation_is_a_gift_at_once():
+    """With as many roots as the order allows, no list of the rest, and it goes on."""
     link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
     link.control.hint(report=True)
     session, reusable = explore(link, 3)
     light, donation, last = link.reports
     assert light.full is None
-    assert len(donation.full.donated) == 1
-    assert not donation.full.last
+    assert donation.gift == WorkUnit.from_paths(3, [(2,)])
+    assert donation.full is None
     assert session.given == [12]
     assert session.ubs == [100, 70, 70]
-    assert not len(last.full.donated)
+    assert last.gift is None
     assert reusable
 
 
@@ -197,7 +197,7 @@ def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
     session, _ = explore(link, 3)
     donation, last = link.reports
     assert session.given == [7]
-    assert len(donation.full.donated) == 1
+    assert len(donation.gift) == 1
     assert last.full.last
     link = ScriptedLink()
     link.control.hint(report=True, lease="r/1.2", max_roots=7)
@@ -245,19 +245,6 @@ def test_closed_seat_explores_no_more():
     link.control.hint(report=True)
     session, reusable = explore(link, 9)
     assert (len(session.ubs), reusable) == (1, False)
-
-
-def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
-    """It would take seconds; the next full report leaves out what was given."""
-    monkeypatch.setattr("dpbb.cluster.worker.exploration.GIFT_ROOTS", 1)
-    link = ScriptedLink(OrderKind.DONATE)
-    session, _ = explore(link, 3, report_interval_s=0.5)
-    gifts = [report for report in link.reports if report.gift is not None]
-    assert session.given == [4096]
-    (report,) = gifts
-    assert report.full is None
-    assert report.donated == WorkUnit.from_paths(3, [(2,)])
-    assert link.reports[-1].full.last
 
 
 def test_energy_of_a_run_is_the_sum_over_its_leases():
