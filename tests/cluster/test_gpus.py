@@ -154,8 +154,7 @@ def test_a_checkpoint_goes_from_gpus_to_cores_and_back(host, tmp_path):
 
 
 def test_gifts_change_no_count(monkeypatch):
-    """Donations without a list of what remains, through the wire."""
-    monkeypatch.setattr("dpbb.cluster.worker.exploration.GIFT_ROOTS", 0)
+    """Donations through the wire."""
     gifts = []
     note = Book.note
 
