@@ -183,8 +183,7 @@ def run_report(args: argparse.Namespace) -> int:
     """Print what is in files, and write it."""
     from dpbb.campaign.checking import read_all
     from dpbb.campaign.report import FORMS, as_table, draw, run_of_record
-    from dpbb.plotting.runs import COLUMNS, LESS, run_of
-    from dpbb.plotting.runs_page import runs_page
+    from dpbb.plotting.runs import COLUMNS, LESS, run_of, runs_page
 
     folders = [Path(name) for name in args.files if (Path(name) / RECORDS).is_dir()]
     tables = [Path(name) for name in args.files if _is_table(Path(name))]

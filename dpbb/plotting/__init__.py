@@ -7,12 +7,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpbb.options.kinds import one_of
-from dpbb.plotting.convergence_plot import convergence as convergence
 from dpbb.plotting.gantt_chart import gantt as gantt
 from dpbb.plotting.gantt_chart import gantt_figure as gantt_figure
 from dpbb.plotting.gantt_chart import gantt_html as gantt_html
-from dpbb.plotting.interval_plot import interval_map as interval_map
-from dpbb.plotting.speedup_plot import speedup as speedup
+from dpbb.plotting.plots import convergence as convergence
+from dpbb.plotting.plots import interval_map as interval_map
+from dpbb.plotting.plots import speedup as speedup
 from dpbb.plotting.style import require_matplotlib
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.plotting.runs import COLUMNS, run_of
-from dpbb.plotting.runs_page import runs_page
+from dpbb.plotting.runs import COLUMNS, run_of, runs_page
 from dpbb.result import Status
 from tests.unit.dashboard.fakes import seat
 from tests.unit.plotting.samples import checkpoint, result, snapshot
