@@ -9,7 +9,7 @@ import platform
 import statistics
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +20,8 @@ import dpbb
 from dpbb.engines import nvml
 from dpbb.engines.base import SLICE_S, Device, Engine, explore_to_end
 from dpbb.engines.cpu.engine import processor_name
-from dpbb.errors import OptionError
 from dpbb.kernels.cores import physical_cores
-from dpbb.options import BranchingRule, TreeOptions, Tuning
+from dpbb.options import BranchingRule, TreeOptions, Tuning, kinds
 from dpbb.problem import Problem, bound_of, instance_name_of
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
@@ -48,9 +47,7 @@ def check_counts(args: argparse.Namespace, *names: str) -> None:
     for name in names:
         given = getattr(args, name)
         least = min(given) if isinstance(given, list) else given
-        if least < 1:
-            flag = "--" + name.replace("_", "-")
-            raise OptionError(f"{flag}: expected at least 1, got {least}")
+        kinds.whole(1).check(least, f"--{name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +145,7 @@ def report(measured: Iterable[Measurement], path: Path | None, *, on: str = "") 
     """
     if path is not None:
         check_writable(path, "--json")
-    machine, found = Machine.this(), list[Measurement]()
+    machine, found = Machine(), list[Measurement]()
     print(f"{machine}{on and '; '}{on}")
     print(HEADER, flush=True)
     for one in measured:
@@ -162,30 +159,16 @@ def report(measured: Iterable[Measurement], path: Path | None, *, on: str = "") 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the figures were measured on; figures of two machines do not compare."""
+    """What runs this, and how busy it is: figures of two machines do not compare."""
 
-    processor: str
-    cores: int
-    load: float
-    system: str
-    python: str
-    numba: str
-    numpy: str
-    dpbb: str
-
-    @classmethod
-    def this(cls) -> Machine:
-        """Return the machine that runs this, and how busy it is."""
-        return cls(
-            processor=processor_name(),
-            cores=physical_cores(),
-            load=os.getloadavg()[0],
-            system=platform.platform(),
-            python=platform.python_version(),
-            numba=numba.__version__,
-            numpy=np.__version__,
-            dpbb=dpbb.__version__,
-        )
+    processor: str = field(default_factory=processor_name)
+    cores: int = field(default_factory=physical_cores)
+    load: float = field(default_factory=lambda: os.getloadavg()[0])
+    system: str = field(default_factory=platform.platform)
+    python: str = field(default_factory=platform.python_version)
+    numba: str = numba.__version__
+    numpy: str = np.__version__
+    dpbb: str = dpbb.__version__
 
     def __str__(self) -> str:
         return f"{self.processor}, {self.cores} cores, load {self.load:.1f}"

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,7 @@ from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
 from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.plotting import style
-from dpbb.plotting.runs import Run, run_of
-from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.plotting.runs import Run, crew
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -230,34 +228,24 @@ FORMS: dict[str, Callable[[Sequence[Record]], str]] = {
 """Forms of a report by the suffix of its file; for ``.json`` see ``table``."""
 
 
-def result_of(record: Record) -> Result:
-    """Return what a record says of all attempts, of which there are some."""
-
-    def word(kind: Any, text: str) -> Any:  # of an error, or a record that was changed
-        return kind(text) if text in [*kind] else text
-
-    return Result(
-        status=word(Status, record.status),
-        termination=word(Termination, record.termination),
-        proof=word(Proof, record.proof),
-        makespan=record.makespan,
-        lower_bound=record.lower_bound or 0,
-        permutation=record.permutation,
-        engine=record.engine,
-        seats=record.seats,
-        instance=record.instance,
-        digest=record.digest,
-        n_jobs=record.n_jobs,
-        n_machines=record.n_machines,
-        trajectory=tuple(Improvement(*step) for step in record.trajectory),
-        objective=record.objective,
-        **asdict(record.totals),
-    )
-
-
 def run_of_record(record: Record) -> Run:
     """Return what a page shows of a record."""
-    return replace(run_of(result_of(record), record.source), objective=record.aim)
+    steps: list[tuple[float, int]] = [step[:2] for step in record.trajectory]
+    if not steps and record.makespan is not None:
+        steps = [(0.0, record.makespan)]
+    bound, seconds = record.lower_bound, record.totals.seconds
+    ended = ", ".join(filter(None, (record.status, record.termination)))
+    return Run(
+        name=record.instance,
+        source=record.source,
+        incumbents=tuple(steps),
+        bounds=() if bound is None else ((0.0, bound),),
+        end_s=max([seconds, *(at for at, _ in steps)]),
+        objective=record.aim,
+        ended=ended.replace("_", " "),
+        workers=crew(len(record.seats), record.engine),
+        nodes=record.totals.nodes,
+    )
 
 
 def draw(records: Sequence[Record]) -> Figure:

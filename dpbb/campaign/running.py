@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from dpbb import api
-from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import (
     CERTIFICATES,
     CHECKPOINTS,
     ENDED,
     CampaignFolder,
     Record,
+    doubt_of,
     features_of,
 )
 from dpbb.campaign.sets import KnownSchedule, named
@@ -254,6 +254,7 @@ class Campaign:
     def _solve_all(
         self, found: list[Record], problems: dict[str, Problem[Any]]
     ) -> None:
+        """Solve those with anything left to do, several at a time."""
         limit = self.options.time_limit_s
         asked = self.options.cutoff or self.options.upper_bound
         left = [
@@ -267,9 +268,27 @@ class Campaign:
             self._tidy(record)
         done = len(found) - len(left)
         self.on_line(f"{len(found)} instances, {done} of them with nothing to do")
-        if left and self._may_begin(left[0], 0):
-            with self._cluster():
-                self._solve_each(left, problems, done, len(found))
+        if not left or self.should_stop():
+            return
+        running: dict[Future[Record], Watch] = {}
+        workers = ThreadPoolExecutor(self.side_by_side, "dpbb-campaign")
+        with self._cluster(), workers as pool:
+            while left or running:
+                while left and self._may_begin(left[0], len(running)):
+                    record = left.pop(0)
+                    watch = Watch(record.instance, time.monotonic())
+                    problem = problems[record.digest]
+                    future = pool.submit(self._solve, record, problem, watch)
+                    running[future] = watch
+                if not running:  # stopped
+                    break
+                ended = wait(running, POLL_S, FIRST_COMPLETED).done
+                for future in ended:
+                    del running[future]
+                    record = self._recorded(future)
+                    done += 1
+                    self.on_line(_line(record, done, len(found)))
+                self.on_state(list(running.values()), done, len(found))
 
     @contextmanager
     def _cluster(self) -> Iterator[None]:
@@ -295,33 +314,6 @@ class Campaign:
                 yield
         else:
             yield
-
-    def _solve_each(
-        self,
-        left: list[Record],
-        problems: Mapping[str, Problem[Any]],
-        done: int,
-        count: int,
-    ) -> None:
-        """Solve those that are left of so many, several at a time."""
-        running: dict[Future[Record], Watch] = {}
-        with ThreadPoolExecutor(max(1, self.side_by_side), "dpbb-campaign") as pool:
-            while left or running:
-                while left and self._may_begin(left[0], len(running)):
-                    record = left.pop(0)
-                    watch = Watch(record.instance, time.monotonic())
-                    problem = problems[record.digest]
-                    future = pool.submit(self._solve, record, problem, watch)
-                    running[future] = watch
-                if not running:  # stopped
-                    break
-                ended = wait(running, POLL_S, FIRST_COMPLETED).done
-                for future in ended:
-                    del running[future]
-                    record = self._recorded(future)
-                    done += 1
-                    self.on_line(_line(record, done, count))
-                self.on_state(list(running.values()), done, count)
 
     def _recorded(self, future: Future[Record]) -> Record:
         """Return what an instance came to; without a record the others stop, too."""

@@ -16,8 +16,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from dpbb.campaign.checking import doubt_of
-from dpbb.campaign.folder import DOUBTFUL, Record, features_of
+from dpbb.campaign.folder import DOUBTFUL, Record, doubt_of, features_of
 from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.best_known import benchmark_name, best_known_of_digest
 from dpbb.flowshop.family import read_problem

@@ -81,10 +81,7 @@ def run_campaign(args: argparse.Namespace) -> int:
                 f"--{name}: expected with one instance (dpbb solve INSTANCE --{name} "
                 f"{given}), got a campaign, whose instances share no jobs"
             )
-    if args.side_by_side < 1:
-        raise OptionError(
-            f"--side-by-side: expected at least 1, got {args.side_by_side}"
-        )
+    kinds.whole(1).check(args.side_by_side, "--side-by-side")
     sampled = kinds.seconds(above=0).parse(args.estimate_time, "--estimate-time")
     from dpbb.campaign.running import Campaign, problems_of
 
@@ -181,7 +178,7 @@ exit codes: 0; 1 error, or a record does not hold; 2 bad input."""
 
 def run_report(args: argparse.Namespace) -> int:
     """Print what is in files, and write it."""
-    from dpbb.campaign.checking import read_all
+    from dpbb.campaign.folder import read_all
     from dpbb.campaign.report import FORMS, as_table, draw, run_of_record
     from dpbb.plotting.runs import COLUMNS, LESS, run_of, runs_page
 

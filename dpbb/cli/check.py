@@ -12,6 +12,7 @@ from dpbb.cli.arguments import add_rows
 from dpbb.errors import DpbbError, OptionError, shown
 from dpbb.flowshop.family import read_problem
 from dpbb.flowshop.formats import read_instance
+from dpbb.options import kinds
 
 SMALL = (7, 4)
 """Jobs and machines of the shop that a class or a heuristic is checked on."""
@@ -36,8 +37,7 @@ def run_check(args: argparse.Namespace) -> int:
     """Check the laws of a problem or a heuristic; say which held, on which engines."""
     from dpbb import testing
 
-    if args.nodes < 1:
-        raise OptionError(f"--nodes: expected at least 1, got {args.nodes}")
+    kinds.whole(1).check(args.nodes, "--nodes")
     found = _found(args.problem)
     parameters = _parameters(found)
     shop = np.random.default_rng(args.seed).integers(1, 30, SMALL)

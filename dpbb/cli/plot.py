@@ -1,14 +1,13 @@
 """``dpbb plot``: reads results, logs, checkpoints and benchmarks."""
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from dpbb.campaign.folder import Record
-from dpbb.campaign.report import result_of
 from dpbb.campaign.table import problem_of, row_of
 from dpbb.cli.arguments import add_rows
 from dpbb.coordination.format import MAGIC
@@ -16,7 +15,7 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError, OptionError
 from dpbb.plotting import KINDS, Kind, drawn
 from dpbb.problem import Scheduled
-from dpbb.result import Result, Status
+from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.written import PICTURES
 from dpbb.text.files import (
     check_writable,
@@ -103,33 +102,25 @@ def read_plotted(file: str) -> Plotted:
         Damaged.
     """
     path = Path(file)
-    content = MAGIC
-    try:
+    with expecting(f"FILE: {file}: expected {ALLOWED}"):
         if "://" in file or path.is_dir():
             noted(path)
-        else:
-            content = read_file(path, MOST_BYTES)
-    except OSError as error:
-        raise _unknown(file, error.strerror or str(error)) from error
-    if content.startswith(MAGIC):
-        from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+        elif not (content := read_file(path, MOST_BYTES)).startswith(MAGIC):
+            return _json(content.decode(), file)
+    from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 
-        kinds: tuple[Kind, ...] = ("intervals", "convergence", "gantt")
-        return Plotted("a checkpoint", load_checkpoint(file), kinds)
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        raise _unknown(file, "a binary file") from None
-    if not text.strip():
-        raise _unknown(file, "nothing: the file is empty")
-    return _json(text, file)
+    kinds: tuple[Kind, ...] = ("intervals", "convergence", "gantt")
+    return Plotted("a checkpoint", load_checkpoint(file), kinds)
 
 
 def _json(text: str, file: str) -> Plotted:
+    """Return what is in a file of text; ValueError: nothing that can be drawn."""
+    if not text.strip():
+        raise ValueError("nothing: the file is empty")
     try:
         values = {1: msgspec.json.decode(text)}
     except (ValueError, RecursionError):  # perhaps an object a line
-        values = _lines(text, file)
+        values = _lines(text)
     log = [
         _snapshot(value, f"{file}, line {number}")
         for number, value in values.items()
@@ -146,10 +137,10 @@ def _json(text: str, file: str) -> Plotted:
     rows = first.get("rows") if isinstance(first, dict) else first
     if isinstance(rows, list):
         return Plotted("a benchmark", rows, ("speedup",))
-    raise _unknown(file, f"other JSON: {text.strip()[:60]!r}")
+    raise ValueError(f"other JSON: {text.strip()[:60]!r}")
 
 
-def _lines(text: str, file: str) -> dict[int, Any]:
+def _lines(text: str) -> dict[int, Any]:
     """Return the JSON of each line, by its number.
 
     The last one may be what a process that was killed had written of it, or its error.
@@ -161,8 +152,7 @@ def _lines(text: str, file: str) -> dict[int, Any]:
             values[number] = msgspec.json.decode(line)
         except (ValueError, RecursionError):
             if not values or number != lines[-1][0]:
-                got = f"line {number}: {line[:60]!r}"
-                raise _unknown(file, got) from None
+                raise ValueError(f"line {number}: {line[:60]!r}") from None
     return values
 
 
@@ -170,8 +160,21 @@ def _recorded(text: str, file: str) -> Result:
     """Return what a record of a campaign says of an attempt."""
     with expecting(f"FILE: {file}: expected a record of a campaign that was tried"):
         known = msgspec.json.decode(text, type=Record)
-        Status(known.status)
-        result = result_of(known)
+        result = Result(
+            status=Status(known.status),
+            termination=Termination(known.termination),
+            proof=Proof(known.proof),
+            makespan=known.makespan,
+            lower_bound=known.lower_bound or 0,
+            permutation=known.permutation,
+            instance=known.instance,
+            digest=known.digest,
+            n_jobs=known.n_jobs,
+            n_machines=known.n_machines,
+            trajectory=tuple(Improvement(*step) for step in known.trajectory),
+            objective=known.objective,
+            **asdict(known.totals),
+        )
     problem = problem_of(row_of(known), Path(file).parent.parent)
     order = result.permutation
     if order is None or not isinstance(problem, Scheduled):
@@ -179,10 +182,6 @@ def _recorded(text: str, file: str) -> Result:
     if problem.digest != result.digest:
         return result
     return replace(result, operations=problem.schedule(order))
-
-
-def _unknown(file: str, got: str) -> OptionError:
-    return OptionError(f"FILE: {file}: expected {ALLOWED}; got {got}")
 
 
 def _snapshot(values: Any, where: str) -> Snapshot:

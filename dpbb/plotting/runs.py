@@ -135,7 +135,7 @@ def _of_result(data: Result) -> Run:
         end_s=data.seconds,
         objective=data.objective,
         ended=f"{data.status}, {data.termination}".replace("_", " "),
-        workers=_counted([data.engine] * len(data.seats)) or "no tree",
+        workers=crew(len(data.seats), data.engine),
         nodes=data.nodes,
     )
 
@@ -202,6 +202,11 @@ def _incumbents(
         return ()  # a result that proves nothing of its incumbents has none
     known = tuple((max(0.0, step.seconds), step.value) for step in steps)
     return known or ((0.0, value),)
+
+
+def crew(count: int, engine: str) -> str:
+    """Write what explored: ``2 x cpu``."""
+    return f"{count:,} x {engine}" if count else "no tree"
 
 
 def _counted(names: Iterable[str]) -> str:

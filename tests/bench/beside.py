@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--limit-s", type=float, default=180.0, help="of each run")
     add("--threads", type=int, default=2, help="of both")
     args = parser.parse_args(arguments)
-    print(f"{Machine.this()}; {args.threads} threads, {args.limit_s:g} s each\n")
+    print(f"{Machine()}; {args.threads} threads, {args.limit_s:g} s each\n")
     print(HEADER)
     print("|---" * HEADER.count(" |") + "|")
     wrong = 0

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--limit-s", type=float, default=600.0, help="of each run")
     add("--threads", type=int, default=2, help="of engine cpu")
     args = parser.parse_args(arguments)
-    print(f"{Machine.this()}; engine {args.engine}, {args.limit_s:g} s each\n")
+    print(f"{Machine()}; engine {args.engine}, {args.limit_s:g} s each\n")
     print(HEADER)
     print("|---" * HEADER.count(" |") + "|")
     where: dict[str, Any] = {}  # the current client's cluster

@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--data", metavar="FOLDER", default=os.environ.get("DPBB_DATA"))
     args = parser.parse_args(arguments)
-    print(f"{Machine.this()}; at most {args.seconds:g} s for each estimate\n")
+    print(f"{Machine()}; at most {args.seconds:g} s for each estimate\n")
     dpbb.estimate("ta001", upper_bound=1278, samples=1, measure=False)  # compiles
     print("| instance | ub | rule | truth | estimate / truth | interval / truth | s |")
     print("|---" * 7 + "|")

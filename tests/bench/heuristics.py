@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--parallel", type=int, default=1, help="runs at once, on cores of their own")
     add("--data", metavar="FOLDER", help="benchmark files, for VRF")
     args = parser.parse_args(arguments)
-    print(Machine.this())
+    print(Machine())
     how = {"device": args.device, "threads": args.threads, "progress": "none"}
     tasks = [
         Task(problem, name, label, limit, seed, args.method, how, args.data)

@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", metavar="FOLDER", default=os.environ.get("DPBB_DATA"))
     args = parser.parse_args(arguments)
     data = None if args.data is None else Path(args.data)
-    print(f"{Machine.this()}\n")
+    print(f"{Machine()}\n")
     head = "tree | nodes | s | first at | left at 1/5 | said | factor | of nodes"
     print(f"| {head} | inside |")
     print("|---" * 9 + "|")

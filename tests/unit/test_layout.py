@@ -12,6 +12,7 @@ EXCEPTIONS = {
     "test_layout.py": "of the tests themselves",
     "test_package.py": "of what `import dpbb` does",
     "test_results.py": "of the folder results/",
+    "campaign/test_checking.py": "of records that somebody has changed",
     "engines/test_refusals.py": "of all engines",
     "flowshop/test_subclasses.py": "of subclasses, which are problems of their own",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbb.campaign.checking import doubt_of
-from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.folder import CampaignFolder, doubt_of
 from dpbb.campaign.table import OURS, checked, problem_of, read_table
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate

@@ -238,7 +238,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", metavar="FOLDER", help="benchmark files: la01 ...")
     parser.add_argument("--repeat", type=int, default=5, help="runs; medians are shown")
     args = parser.parse_args(arguments)
-    print(Machine.this())
+    print(Machine())
     return int(not {"paths": paths, "batches": batches}[args.part](args))
 
 

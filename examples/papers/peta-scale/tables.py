@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--limit-s", type=float, default=20.0, help="rates of longer runs: of so long"
     )
     args = parser.parse_args(arguments)
-    print(f"{Machine.this()}\n")
+    print(f"{Machine()}\n")
     arms = list(ways(args.threads))
     print(
         "| tree | way | nodes | s | M nodes/s | times one core |\n" + "|---" * 6 + "|"

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", nargs="+", type=int, default=[101, 202, 303])
     args = parser.parse_args(arguments)
     device = "gpu" if has_gpu() else "cpu"
-    print(f"{Machine.this()}; {device}, {args.searches} searches\n")
+    print(f"{Machine()}; {device}, {args.searches} searches\n")
     print(
         "| machines x jobs | none, ms | both | both over none (worst) | paper, "
         "prefix over none | neighbours/s |\n" + "|---" * 6 + "|"

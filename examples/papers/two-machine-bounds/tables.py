@@ -432,7 +432,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=float, default=60.0, help="seconds of a cascade")
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args(arguments)
-    print(Machine.this())
+    print(Machine())
     parts = {"bounds": bounds, "trees": trees, "cascades": cascades}
     return int(not parts[args.part](args))
 

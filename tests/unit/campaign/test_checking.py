@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpbb.campaign.checking import doubt_of, read_all
-from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.campaign.folder import CampaignFolder, Record, doubt_of, read_all
 from dpbb.campaign.report import classes
 from dpbb.campaign.table import read_table
 from dpbb.cli import main

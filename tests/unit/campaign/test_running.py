@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from dpbb.campaign import running
-from dpbb.campaign.checking import read_all
-from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.folder import CampaignFolder, read_all
 from dpbb.campaign.report import as_markdown, classes
 from dpbb.campaign.running import Campaign, problems_of
 from dpbb.campaign.sets import KnownSchedule
