@@ -238,10 +238,13 @@ class Book:
         self.leases[lease_id] = lease
         return lease
 
-    def requeue(self, unit: Unit) -> None:
-        """Take a unit from its seat; it waits again with a new attempt."""
+    def requeue(self, unit: Unit, *, counted: bool = False) -> None:
+        """Take a unit from its seat; it waits again with a new attempt.
+
+        ``counted``: nodes that the ledger does not know of count all the same.
+        """
         self.assigned.pop(unit.id, None)
-        self._end(unit, finished=False)
+        self._end(unit, finished=False, counted=counted)
         unit.attempt += 1
         # to the front: what is half done is finished before new work is begun
         self.waiting[unit.id] = unit
@@ -252,7 +255,7 @@ class Book:
         self._end(unit, finished=True)
         del self.units[unit.id]
 
-    def _end(self, unit: Unit, *, finished: bool) -> None:
+    def _end(self, unit: Unit, *, finished: bool, counted: bool = False) -> None:
         """End a unit's lease, if there is one, and free its seat."""
         seat, lease = unit.seat, unit.lease
         unit.seat = unit.lease = None
@@ -260,8 +263,9 @@ class Book:
             if self.journal is not None:
                 self.journal.ended(lease, self.ub(), finished=finished)
             self.balance.forget(lease)
-            self._forget_ahead(lease)
-            self.count_nodes(lease, -lease.nodes_since_full)
+            if not counted:
+                self._forget_ahead(lease)
+                self.count_nodes(lease, -lease.nodes_since_full)
             on_gpu = lease.seat.seat.device.kind == "cuda"
             self.count(
                 explore_seconds=lease.explore_s,

@@ -16,14 +16,13 @@ One report is handled so::
 
 ``on_report`` wants the stale and the repeated reports too: a permutation that comes
 late is still a permutation. Whoever gets an ``InvariantError`` from the decoding or the
-check of a report calls ``fail``; those raised by the coordinator's own methods have
-stopped the run already.
+check of a report calls ``fail``; what the coordinator finds itself has ended the run.
 """
 
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +98,8 @@ class Coordinator:
         When it would have been opened had it never been interrupted.
     deadline
         When its time limit ends it, which counts from its last start.
+    broken
+        Failed by an InvariantError: what cannot be is true of its books.
     """
 
     def __init__(
@@ -117,9 +118,7 @@ class Coordinator:
         self.termination: Termination | None = None
         self.ended: float | None = None
         self.error: str | None = None
-        # of leases given up at a stop, beyond the ledger
-        self._abandoned_decomposed = 0
-        self._abandoned_leaves = 0
+        self.broken = False
         self._seats: tuple[SeatSnapshot, ...] = ()
         self._seats_from = -math.inf  # when they were taken
         self._pace = Pace(spec)
@@ -178,30 +177,17 @@ class Coordinator:
     @property
     def decomposed(self) -> int:
         """Decomposed nodes, light reports included."""
-        book = self.book
-        ahead = book.ahead_decomposed + self._abandoned_decomposed
-        return max(0, book.counters.decomposed + ahead)
+        return max(0, self.book.counters.decomposed + self.book.ahead_decomposed)
 
     @property
     def leaves(self) -> int:
         """Leaves, light reports included."""
-        book = self.book
-        return book.counters.leaves + book.ahead_leaves + self._abandoned_leaves
+        return self.book.counters.leaves + self.book.ahead_leaves
 
     @property
     def nodes(self) -> int:
         """Nodes of both kinds, light reports included."""
         return self.decomposed + self.leaves
-
-    @property
-    def explored(self) -> Counters:
-        """The ledger's counters and the nodes of leases that were given up."""
-        ledger = self.book.counters
-        return Counters(
-            ledger.decomposed + self._abandoned_decomposed,
-            ledger.leaves + self._abandoned_leaves,
-            ledger.closed,
-        )
 
     def totals(self, now: float, nodes: Counters | None = None) -> Totals:
         """Return what the run took, leases included as of their last reports.
@@ -309,36 +295,33 @@ class Coordinator:
 
         Raises
         ------
-        InvariantError
-            The report cannot be true. The run has failed.
         ValueError
             A new report with roots came unchecked.
         """
-        if self.finished:
-            return Order(OrderKind.DROP, self.ub)
-        try:
-            if report.best is not None:
-                evaluate_candidate(self.spec.problem, report.best, report.lease)
-                self.improve(report.best, f"{TREE}, lease {report.lease}", now)
-            lease = self.book.leases.get(report.lease)
-            if lease is not None:
-                if report.seq <= lease.seq and lease.answer is not None:
-                    return lease.answer
-                self._take(lease, report, checked, now)
-        except InvariantError as error:
-            self.fail(str(error), now)
-            raise
-        if lease is None:
+        if not self.finished:
+            try:
+                return self._answered(report, checked, now)
+            except InvariantError as error:  # it cannot be true
+                self.fail(error, now)
+        return Order(OrderKind.DROP, self.ub)
+
+    def _answered(self, report: Report, checked: Checked | None, now: float) -> Order:
+        if report.best is not None:
+            evaluate_candidate(self.spec.problem, report.best, report.lease)
+            self.improve(report.best, f"{TREE}, lease {report.lease}", now)
+        lease = self.book.leases.get(report.lease)
+        if lease is not None:
+            if report.seq <= lease.seq and lease.answer is not None:
+                return lease.answer
+            self._take(lease, report, checked, now)
+        else:
             self.book.hear(report.lease)
         self._go_on(now)
         if lease is None or lease.id not in self.book.leases:
             return Order(OrderKind.DROP, self.ub)
         lease.answer = self._answer(lease)
         if lease.answer.kind is OrderKind.DROP:  # no list of what remains is wanted
-            self._abandoned_decomposed += lease.decomposed_since_full
-            self._abandoned_leaves += lease.leaves_since_full
-            self.book.count_nodes(lease, lease.nodes_since_full)
-            self.book.requeue(lease.unit)
+            self.book.requeue(lease.unit, counted=True)
             self._go_on(now)
         return lease.answer
 
@@ -463,7 +446,7 @@ class Coordinator:
         try:
             return self.improve(Candidate(value, jobs), source, now)
         except InvariantError as error:
-            self.fail(str(error), now)
+            self.fail(error, now)
             raise
 
     def request_stop(self, termination: Termination, now: float) -> None:
@@ -506,12 +489,12 @@ class Coordinator:
         """Whether the leases of that moment have reported; see ``Saves.done``."""
         return self._saves.done(request, self.book.leases.keys())
 
-    def fail(self, error: str, now: float) -> None:
+    def fail(self, error: Exception | str, now: float) -> None:
         """Stop at once with an error; all units stay as of their last full report."""
         if self.finished:
             return
-        self.error = error
-        self.events.add(now, "error", error)
+        self.error, self.broken = str(error), isinstance(error, InvariantError)
+        self.events.add(now, "error", self.error)
         self.book.nudge_leased()
         self.book.requeue_all(leased=True)
         self.end(RunState.FAILED, Termination.STOPPED, now)
@@ -553,9 +536,9 @@ class Coordinator:
             try:
                 book.check_complete()
             except InvariantError as error:
-                self.fail(str(error), now)
-                raise
-            self.end(RunState.FINISHED, Termination.EXHAUSTED, now)
+                self.fail(error, now)
+            else:
+                self.end(RunState.FINISHED, Termination.EXHAUSTED, now)
         elif self.running:
             for lease in book.balance.choose_donors(now):
                 book.nudges[lease.seat.id] = None
@@ -696,6 +679,9 @@ class Coordinator:
             raise ValueError(f"expected run {self.spec.run_id} to be over, it goes on")
         incumbent = self.incumbent
         exhausted = self.error is None and not self.book.units
+        explored = replace(
+            self.book.counters, decomposed=self.decomposed, leaves=self.leaves
+        )
         return Outcome(
             termination=self.termination,
             exhausted=exhausted,
@@ -703,10 +689,11 @@ class Coordinator:
             lower_bound=incumbent.optimum_if_exhausted
             if exhausted
             else self.lower_bound,
-            counters=self.explored,
+            counters=explored,
+            broken=self.broken,
             optima=incumbent.optima() if self.spec.options.all_optima else None,
             journal=self.book.journal,
-            **self._standing(self.ended, self.explored),
+            **self._standing(self.ended, explored),
         )
 
     def _compiling(self, now: float) -> str:

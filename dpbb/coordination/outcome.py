@@ -55,6 +55,8 @@ class Outcome(Standing):
     ----------
     termination
         Why the run ended; ``stopped`` for a failed one, which has an ``error``.
+    broken
+        It failed by an InvariantError.
     exhausted
         Every leaf was proved not to be below ``ub`` (closed leaves = n!).
     ub
@@ -75,6 +77,7 @@ class Outcome(Standing):
 
     termination: Termination
     exhausted: bool
+    broken: bool = False
     ub: int
     lower_bound: int
     counters: Counters

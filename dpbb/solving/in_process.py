@@ -20,7 +20,7 @@ from dpbb.coordination.messages import Order, Report, RunSpec, Seat, SeatId
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.engines.base import Device
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, InvariantError
 from dpbb.kernels.cores import in_daemon
 from dpbb.result import Termination
 
@@ -88,10 +88,10 @@ class InProcessRun:
             self._coordinator.request_stop(Termination.STOPPED, time.monotonic())
 
     def outcome(self) -> Outcome:
-        """Return what the run came to; ClusterError: it failed."""
+        """Return what the run came to; ClusterError, InvariantError: it failed."""
         outcome = self._coordinator.outcome()
         if outcome.error is not None:
-            raise ClusterError(outcome.error)
+            raise (InvariantError if outcome.broken else ClusterError)(outcome.error)
         return outcome
 
     def close(self, *, keep: bool = False) -> None:

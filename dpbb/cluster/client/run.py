@@ -477,9 +477,9 @@ class Run:
         if self._outcome is None:
             written = self._writer is not None and self._writer.is_whole(self.run_id)
             answer = await self._call("outcome", optima=not written)
-            outcome: Outcome = pickle.loads(answer["outcome"])
+            outcome: Outcome = pickle.loads(answer)
             if outcome.error is not None:
-                kind = InvariantError if answer["broken"] else ClusterError
+                kind = InvariantError if outcome.broken else ClusterError
                 self._error = kind(f"run {self.run_id} failed: {outcome.error}")
                 raise self._error
             self._outcome = outcome

@@ -166,10 +166,7 @@ class Hub:
 
     def fail(self, run_id: RunId, error: Exception | str) -> None:
         """End a run with an error; its units keep the state of their last report."""
-        run = self.run(run_id)
-        logger.error("run %s failed: %s", run_id, _last_line(error))
-        run.broken |= isinstance(error, InvariantError)
-        run.coordinator.fail(str(error), self._clock())
+        self.run(run_id).coordinator.fail(error, self._clock())
         self.settle(run_id)
 
     def note(self, run_id: RunId, kind: str, text: str) -> None:
@@ -184,17 +181,13 @@ class Hub:
         ``late_s`` is how much later the event loop comes to it than planned.
         """
         now = self._clock()
-        for run_id, run in list(self.runs.items()):
+        for run in list(self.runs.values()):
             run.coordinator.book.balance.note_lag(late_s)
             if now < run.look_at:
                 continue
             # it takes a look at every unit, so with thousands not at every tick
             run.look_at = now + LOOK_S * len(run.coordinator.book.units)
-            try:
-                run.coordinator.tick(now)
-            except InvariantError as error:
-                run.broken = True
-                logger.error("run %s failed: %s", run_id, error)
+            run.coordinator.tick(now)
             # not at every report: it is a minimum over all units
             self._look(run, run.coordinator.lower_bound)
             self._look_for_seats(run, now)
@@ -300,11 +293,7 @@ class Hub:
             return Order(OrderKind.DROP, 0)
         last = report.full is not None and report.full.last
         lease = run.coordinator.book.leases.get(report.lease) if last else None
-        try:
-            order = run.coordinator.on_report(report, checked, self._clock())
-        except InvariantError as error:
-            self.fail(run_id, error)
-            return Order(OrderKind.DROP, 0)
+        order = run.coordinator.on_report(report, checked, self._clock())
         if lease is not None:  # a next future may come before the task has ended
             run.seat_failures.pop(lease.seat.id, None)
             run.tasks.pop(lease.seat.id, None)
@@ -452,7 +441,7 @@ class Hub:
             self._shell.send(worker, FORGET, run.id)
         snapshot, outcome = run.snapshot(now), run.coordinator.outcome()
         self.finished[run.id] = FinishedRun(
-            outcome, snapshot, run.broken, run.version + 1, run.blob, run.opened
+            outcome, snapshot, run.version + 1, run.blob, run.opened
         )
         n_bytes = sum(one.n_bytes for one in self.finished.values())
         for old, one in list(self.finished.items())[:-1]:
@@ -460,6 +449,8 @@ class Hub:
                 break
             n_bytes -= one.n_bytes
             del self.finished[old]
+        if outcome.error is not None:
+            logger.error("run %s failed: %s", run.id, _last_line(outcome.error))
         logger.info("run %s is over: %s", run.id, snapshot.termination)
         self._shell.changed(run.id)
         self._sharing.due = True

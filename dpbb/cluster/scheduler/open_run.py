@@ -52,7 +52,6 @@ class OpenRun:
     seat_failures: Counter[SeatId] = field(default_factory=Counter)
     resting: dict[SeatId, float] = field(default_factory=dict)  # until when
     excluded: set[SeatId] = field(default_factory=set)
-    broken: bool = False  # failed by an InvariantError
     version: int = 0  # raised when those who watch should look
     seen: tuple[int | None, int | None] = (None, None)  # value and lower bound then
     sent_ub: int | None = None
@@ -124,7 +123,6 @@ class FinishedRun:
 
     outcome: Outcome
     snapshot: Snapshot
-    broken: bool
     version: int
     blob: bytes  # the pickled RunSpec
     opened: float  # see ``OpenRun``

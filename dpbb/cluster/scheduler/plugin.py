@@ -314,13 +314,10 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 await asyncio.wait_for(event.wait(), left)
         raise SchedulerLostError("the scheduler is closing; its runs end with it")
 
-    async def outcome(self, run_id: RunId, optima: bool = True) -> dict[str, Any]:
-        """Return the outcome of a finished run, perhaps without all optima."""
-        result = self.hub.result(run_id)
-        outcome = result.outcome
-        if not optima:
-            outcome = replace(outcome, optima=None)
-        return {"outcome": pickle.dumps(outcome), "broken": result.broken}
+    async def outcome(self, run_id: RunId, optima: bool = True) -> bytes:
+        """Return the pickled outcome of a finished run, perhaps without all optima."""
+        outcome = self.hub.result(run_id).outcome
+        return pickle.dumps(outcome if optima else replace(outcome, optima=None))
 
     async def optima(
         self, run_id: RunId, value: int | None, position: int
@@ -354,12 +351,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if run is None:
             return False
         try:
-            is_new = run.coordinator.offer(permutation, source, time.monotonic())
-        except InvariantError as error:  # a breach ends the run
-            self.hub.fail(run_id, error)
-            raise
-        self.hub.settle(run_id)
-        return is_new
+            return run.coordinator.offer(permutation, source, time.monotonic())
+        finally:
+            self.hub.settle(run_id)
 
     async def save(self, run_id: RunId) -> Any:
         """Return an open run's state in one piece, as of now."""

@@ -177,8 +177,8 @@ def test_report_checked_against_an_older_one_is_an_invariant_error():
     world.tasks["a"].explore(3)
     report = decode_report(world.tasks["a"].message(full=True))
     checked = check_report(basis, report)
-    with pytest.raises(InvariantError, match="not checked against"):
-        world.coordinator.on_report(report, checked, world.now)
+    world.coordinator.on_report(report, checked, world.now)
+    assert "not checked against" in world.coordinator.error
 
 
 @pytest.mark.parametrize("stale", [False, True])

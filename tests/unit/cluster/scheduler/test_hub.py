@@ -158,7 +158,7 @@ def test_invariant_error_of_a_task_fails_the_run_at_once():
     (assignment,) = world.shell.futures.values()
     world.hub.ended(spec.run_id, assignment, InvariantError("overlap"))
     result = world.hub.result(spec.run_id)
-    assert result.broken
+    assert result.outcome.broken
     assert result.outcome.error == "overlap"
 
 
