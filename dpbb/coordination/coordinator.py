@@ -47,7 +47,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.pace import MAX_REPORTS, Pace, RateMeter
-from dpbb.coordination.saves import SaveRequest, Saves
+from dpbb.coordination.saves import SaveRequest
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
@@ -106,7 +106,7 @@ class Coordinator:
         self, spec: RunSpec, *, now: float, saved: Checkpoint | None = None
     ) -> None:
         self.spec = spec
-        self.incumbent = incumbent = Incumbent.of(spec, saved)
+        self.incumbent = incumbent = Incumbent(spec, saved)
         before = Totals() if saved is None else saved.totals
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
         self.opened, self.deadline = now - before.seconds, now + limit
@@ -122,7 +122,7 @@ class Coordinator:
         self._seats: tuple[SeatSnapshot, ...] = ()
         self._seats_from = -math.inf  # when they were taken
         self._pace = Pace(spec)
-        self._saves = Saves()
+        self._saves: list[SaveRequest] = []  # that nobody has seen done yet
         self._stop_asked = now
         if spec.certificate:
             journal = Journal(spec.problem.n_jobs) if saved is None else saved.journal
@@ -352,8 +352,9 @@ class Coordinator:
         if full is None:
             return
         self._pace.note_full(report.n_bytes)
-        lease.save = False
-        self._saves.reported(lease.id)
+        lease.save = lease.unheard_save = False
+        for request in self._saves:
+            request.reported(lease)
         self.incumbent.collect(full.optima)
         if not len(full.remaining):
             self.book.finish(lease.unit)
@@ -464,30 +465,27 @@ class Coordinator:
         """Ask all leased seats for a full report.
 
         The first ones at once, the others by ``ask_on``; who does not answer is waited
-        for as long as ``patience_s`` says (``Saves.request``).
+        for as long as ``patience_s`` says; see ``SaveRequest``.
         """
-        leases = self.book.leases
-        request = self._saves.request(
-            {lease.id: lease.open_roots for lease in leases.values()},
-            now,
-            rate=MAX_REPORTS,
-            patience_s=patience_s,
-        )
+        leases = self.book.leases.values()
+        request = SaveRequest(leases, now, rate=MAX_REPORTS, patience_s=patience_s)
+        self._saves.append(request)
         self.ask_on(request, now)
         return request
 
     def ask_on(self, request: SaveRequest, now: float) -> bool:
         """Ask the next seats of a request; whether there were any."""
-        leases = self.book.leases
-        asked = self._saves.next(request, now, leases.keys())
-        for lease_id in asked:
-            leases[lease_id].save = True
-            self.book.nudges[leases[lease_id].seat.id] = None
+        asked = request.next(now)
+        for lease in asked:
+            lease.save = True
+            self.book.nudges[lease.seat.id] = None
         return bool(asked)
 
     def save_done(self, request: SaveRequest) -> bool:
-        """Whether the leases of that moment have reported; see ``Saves.done``."""
-        return self._saves.done(request, self.book.leases.keys())
+        """Whether the leases of that moment have reported; then it is forgotten."""
+        if request.done and request in self._saves:
+            self._saves.remove(request)
+        return request.done
 
     def fail(self, error: Exception | str, now: float) -> None:
         """Stop at once with an error; all units stay as of their last full report."""

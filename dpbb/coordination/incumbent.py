@@ -89,7 +89,14 @@ def _steps_before(spec: RunSpec) -> list[Improvement]:
 class Incumbent:
     """Best permutation, UB, trajectory, and with ``all_optima`` its equals.
 
-    Parameters
+    Of a run that starts, or goes on from a checkpoint. A cutoff above every cost prunes
+    nothing, so it is lowered to ``trivial_ub``, for which the engines have integers
+    that are wide enough. That of a run which goes on may be smaller than before. The
+    permutation of the spec is used where it is better than what is known.
+
+    OptionError: it is not one of all the problem's jobs.
+
+    Attributes
     ----------
     cutoff
         The UB while no permutation of a smaller value is known.
@@ -97,52 +104,35 @@ class Incumbent:
         Prune only LB > value, and collect the permutations of that value.
     """
 
-    def __init__(self, n_jobs: int, *, cutoff: int, all_optima: bool) -> None:
-        self.n_jobs = n_jobs
-        self.cutoff = cutoff
-        self.all_optima = all_optima
+    def __init__(self, spec: RunSpec, saved: Checkpoint | None = None) -> None:
+        problem = spec.problem
+        self.n_jobs, self.all_optima = problem.n_jobs, spec.options.all_optima
+        self.cutoff = problem.trivial_ub if saved is None else saved.cutoff
+        if spec.upper_bound is not None:
+            self.cutoff = min(self.cutoff, spec.upper_bound)
         self.value: int | None = None
         self.permutation: tuple[int, ...] | None = None
         self.trajectory: list[Improvement] = []
-        self._optima = FoundOptima(n_jobs)
-
-    @classmethod
-    def of(cls, spec: RunSpec, saved: Checkpoint | None = None) -> Incumbent:
-        """UB and incumbent of a run that starts, or goes on from a checkpoint.
-
-        A cutoff above every cost prunes nothing, so it is lowered to
-        ``trivial_ub``, for which the engines have integers that are wide enough. That
-        of a run which goes on may be smaller than before. The permutation of the spec
-        is used where it is better than what is known.
-
-        OptionError: it is not one of all the problem's jobs.
-        """
-        problem, trivial = spec.problem, spec.problem.trivial_ub
-        cutoff = trivial if saved is None else saved.cutoff
-        if spec.upper_bound is not None:
-            cutoff = min(cutoff, spec.upper_bound)
-        all_optima = spec.options.all_optima
-        incumbent = cls(problem.n_jobs, cutoff=cutoff, all_optima=all_optima)
+        self._optima = FoundOptima(self.n_jobs)
         if saved is not None:
-            incumbent.value, incumbent.permutation = saved.value, saved.permutation
-            incumbent.trajectory = list(saved.trajectory)
-            incumbent._optima = FoundOptima(
-                problem.n_jobs, saved.optima, saved.first_optimum, saved.n_optima
+            self.value, self.permutation = saved.value, saved.permutation
+            self.trajectory = list(saved.trajectory)
+            self._optima = FoundOptima(
+                self.n_jobs, saved.optima, saved.first_optimum, saved.n_optima
             )
         if spec.permutation is None:
-            return incumbent
+            return
         jobs = jobs_of(problem, spec.permutation)
         value = cost_of(problem, jobs)
         if saved is None:
-            if cutoff >= value:  # then the permutation alone makes the UB
-                incumbent.cutoff = trivial
-            incumbent.improve(value, jobs, "start", 0.0)
+            if self.cutoff >= value:  # then the permutation alone makes the UB
+                self.cutoff = problem.trivial_ub
+            self.improve(value, jobs, "start", 0.0)
             steps = _steps_before(spec)
             if steps and steps[-1].value == value:
-                incumbent.trajectory = steps
-        elif incumbent.value is None or value < incumbent.value:
-            incumbent.improve(value, jobs, "initial", saved.totals.seconds)
-        return incumbent
+                self.trajectory = steps
+        elif self.value is None or value < self.value:
+            self.improve(value, jobs, "initial", saved.totals.seconds)
 
     @property
     def ub(self) -> int:

@@ -8,10 +8,9 @@ time is waited for no longer, and no request waits for it again until it has rep
 
 import math
 from collections import deque
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
-from dpbb.coordination.messages import LeaseId
+from dpbb.coordination.units import LeaseRecord
 
 AT_ONCE_SEATS = 64
 """Seats that are waited for at a time."""
@@ -26,102 +25,66 @@ ROOT_S = 5e-7
 """For each of its open roots a seat has more time to answer."""
 
 
-@dataclass(slots=True, eq=False)
 class SaveRequest:
-    """One request: who has to be asked yet, and who was and has until when."""
+    """Waits for the next full report of each of some leases.
 
-    began: float
-    rate: float
-    patience_s: float
-    queue: deque[tuple[LeaseId, int]]
-    asked: dict[LeaseId, tuple[float, int]] = field(default_factory=dict)
-    n_asked: int = 0
-
-
-class Saves:
-    """Requests that all leased seats report in full.
-
-    ``open``: those that nobody has seen done yet.
+    Parameters
+    ----------
+    rate
+        Seats a second that are asked, after the first ``BURST_SEATS``.
+    patience_s
+        A seat that has not answered after so long, and ``ROOT_S`` for each of its
+        roots, is waited for no longer.
     """
 
-    def __init__(self) -> None:
-        self.open: list[SaveRequest] = []
-        self._silent: set[LeaseId] = set()
-
-    def request(
+    def __init__(
         self,
-        leases: Mapping[LeaseId, int],
+        leases: Iterable[LeaseRecord],
         now: float,
         *,
         rate: float = math.inf,
         patience_s: float = math.inf,
-    ) -> SaveRequest:
-        """Wait for the next full report of each of these leases.
+    ) -> None:
+        self._began, self._rate, self._patience_s = now, rate, patience_s
+        self._queue = deque(leases)
+        self._asked: dict[LeaseRecord, float] = {}  # and until when they have time
+        self._n_asked = 0
 
-        Parameters
-        ----------
-        leases
-            With their numbers of open roots.
-        rate
-            Seats a second that are asked, after the first ``BURST_SEATS``.
-        patience_s
-            A seat that has not answered after so long, and ``ROOT_S`` for each of its
-            roots, is waited for no longer.
-        """
-        request = SaveRequest(now, rate, patience_s, deque(leases.items()))
-        self.open.append(request)
-        return request
-
-    def next(
-        self, request: SaveRequest, now: float, leases: Collection[LeaseId]
-    ) -> list[LeaseId]:
-        """Return the leases that are to be asked now.
-
-        ``leases``: those that there are now: the others are waited for no longer.
-        """
-        self._silent.intersection_update(leases)
-        for lease, (until, _) in list(request.asked.items()):
-            if lease not in leases or now >= until:
-                del request.asked[lease]
-                if lease in leases:
-                    self._silent.add(lease)
-        in_hand = sum(roots for _, roots in request.asked.values())
-        more = request.rate * (now - request.began) if now > request.began else 0.0
+    def next(self, now: float) -> list[LeaseRecord]:
+        """Return the leases that are to be asked now."""
+        for lease, until in list(self._asked.items()):
+            if lease.ended or now >= until:
+                del self._asked[lease]
+                lease.unheard_save = True
+        in_hand = sum(lease.open_roots for lease in self._asked)
+        more = self._rate * (now - self._began) if now > self._began else 0.0
         found = []
-        while request.queue and request.n_asked < BURST_SEATS + more:
-            lease, roots = request.queue[0]
-            if request.asked and (
-                len(request.asked) >= AT_ONCE_SEATS or in_hand + roots > AT_ONCE_ROOTS
+        while self._queue and self._n_asked < BURST_SEATS + more:
+            lease = self._queue[0]
+            if self._asked and (
+                len(self._asked) >= AT_ONCE_SEATS
+                or in_hand + lease.open_roots > AT_ONCE_ROOTS
             ):
                 break
-            request.queue.popleft()
-            if lease not in leases:
+            self._queue.popleft()
+            if lease.ended:
                 continue
-            request.n_asked += 1
+            self._n_asked += 1
             found.append(lease)
-            if lease not in self._silent:
-                until = now + request.patience_s + ROOT_S * roots
-                request.asked[lease] = until, roots
-                in_hand += roots
+            if not lease.unheard_save:
+                until = now + self._patience_s + ROOT_S * lease.open_roots
+                self._asked[lease] = until
+                in_hand += lease.open_roots
         return found
 
-    def reported(self, lease: LeaseId) -> None:
+    def reported(self, lease: LeaseRecord) -> None:
         """Take note of a full report."""
-        self._silent.discard(lease)
-        for request in self.open:
-            request.asked.pop(lease, None)
+        self._asked.pop(lease, None)
 
-    def done(self, request: SaveRequest, leases: Collection[LeaseId]) -> bool:
-        """Whether every lease of that moment has reported in full since, or is gone.
+    @property
+    def done(self) -> bool:
+        """Whether every lease has reported in full since, or is over.
 
         Or is waited for no longer; see ``next``, which has to be called meanwhile.
-
-        ``leases``: those that there are now.
         """
-        for lease in [lease for lease in request.asked if lease not in leases]:
-            del request.asked[lease]
-        if request.queue or request.asked:
-            return False
-        if request in self.open:
-            self.open.remove(request)
-        return True
+        return not self._queue and all(lease.ended for lease in self._asked)

@@ -79,9 +79,15 @@ class LeaseRecord:
     answer: Order | None = None
     asked_to_donate: bool = False  # the last answer said so
     rest_until: float = 0.0  # had nothing to give
-    save: bool = False
+    save: bool = False  # it is asked for a full report
+    unheard_save: bool = False  # and did not give it in time
     ub: int = 0  # the run's upper bound at the grant
     safe_at: float = 0.0  # what was explored until then is in the ledger
+
+    @property
+    def ended(self) -> bool:
+        """Whether the unit is leased by this one no more."""
+        return self.unit.lease is not self
 
     @property
     def shown_decomposed(self) -> int:

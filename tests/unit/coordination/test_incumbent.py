@@ -36,7 +36,7 @@ def test_ub_at_the_start(cutoff, order, ub, all_optima):
     spec = spec_of(
         PROBLEM, upper_bound=cutoff, permutation=order, all_optima=all_optima
     )
-    incumbent = Incumbent.of(spec)
+    incumbent = Incumbent(spec)
     assert incumbent.ub == (COST + all_optima if ub == "cost" else ub)
     assert incumbent.permutation == order
     assert incumbent.value == (None if order is None else COST)
@@ -48,13 +48,13 @@ def test_what_the_caller_found_is_known_by_its_name():
     steps = Improvement(0.5, COST + 3, "neh"), Improvement(1.5, COST, "ig")
     request = Request(seconds=2.0, known=Known(trajectory=steps))
     spec = spec_of(PROBLEM, permutation=ORDER, request=request)
-    assert Incumbent.of(spec).trajectory == [
+    assert Incumbent(spec).trajectory == [
         Improvement(-1.5, COST + 3, "neh"),
         Improvement(-0.5, COST, "ig"),
     ]
     better = Known(trajectory=(Improvement(0.5, COST - 1, "lie"),))
     spec = spec_of(PROBLEM, permutation=ORDER, request=Request(known=better))
-    assert Incumbent.of(spec).trajectory == [Improvement(0.0, COST, "start")]
+    assert Incumbent(spec).trajectory == [Improvement(0.0, COST, "start")]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_candidate_without_a_cost_is_an_invariant_error():
 
 
 def test_improvement_lowers_the_ub_and_drops_the_old_optima():
-    incumbent = Incumbent(4, cutoff=100, all_optima=True)
+    incumbent = Incumbent(spec_of(tiny(4), all_optima=True))
     incumbent.improve(50, np.arange(4), "a", 1.0)
     incumbent.collect([Candidate(50, np.arange(4)), Candidate(51, np.arange(4))])
     assert (incumbent.ub, incumbent.n_optima) == (51, 1)
@@ -94,7 +94,7 @@ def test_improvement_lowers_the_ub_and_drops_the_old_optima():
 
 
 def test_optima_above_the_cutoff_are_none():
-    incumbent = Incumbent(4, cutoff=50, all_optima=True)
+    incumbent = Incumbent(spec_of(tiny(4), upper_bound=50, all_optima=True))
     incumbent.improve(50, np.arange(4), "a", 1.0)
     incumbent.collect([Candidate(50, np.arange(4))])
     assert incumbent.n_optima == 0

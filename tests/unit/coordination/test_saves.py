@@ -1,59 +1,69 @@
 """Asking all seats for full reports, and waiting for them."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from dpbb.coordination.saves import AT_ONCE_SEATS, BURST_SEATS, ROOT_S, Saves
+from dpbb.coordination.saves import AT_ONCE_SEATS, BURST_SEATS, ROOT_S, SaveRequest
 
-ABC = dict.fromkeys("abc", 10)
+
+class Lease(SimpleNamespace):
+    """As much of a lease as a request looks at."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, open_roots=10):
+        super().__init__(open_roots=open_roots, ended=False, unheard_save=False)
+
+    def __eq__(self, other):
+        return self is other
 
 
 def test_a_request_is_done_when_its_leases_have_reported_or_are_gone():
-    saves = Saves()
-    first = saves.request(ABC, 0.0)
-    assert saves.next(first, 0.0, ABC) == ["a", "b", "c"]
-    assert not saves.done(first, ABC)
-    saves.reported("a")
-    second = saves.request({"a": 1, "b": 1}, 1.0)
-    assert saves.next(second, 1.0, ABC) == ["a", "b"]
-    assert not saves.done(first, {"a", "b"})  # c is gone
-    saves.reported("b")
-    assert saves.done(first, {"a", "b"})
-    assert not saves.done(second, {"a", "b"})  # a has not, since
-    assert saves.open == [second]
+    a, b, c = leases = [Lease(), Lease(), Lease()]
+    first = SaveRequest(leases, 0.0)
+    assert first.next(0.0) == [a, b, c]
+    assert not first.done
+    first.reported(a)
+    second = SaveRequest([a, b], 1.0)
+    assert second.next(1.0) == [a, b]
+    c.ended = True
+    assert not first.done
+    first.reported(b)
+    second.reported(b)
+    assert first.done
+    assert not second.done  # a has not, since
 
 
 def test_thousands_of_seats_are_asked_at_a_rate_and_a_few_at_a_time():
-    leases = {str(n): 10 for n in range(1000)}
-    saves = Saves()
-    token = saves.request(leases, 0.0, rate=100.0)
+    request = SaveRequest([Lease() for _ in range(1000)], 0.0, rate=100.0)
     now, asked = 0.0, 0
-    while not saves.done(token, leases):
-        some = saves.next(token, now, leases)
+    while not request.done:
+        some = request.next(now)
         assert len(some) <= AT_ONCE_SEATS
         asked += len(some)
         assert asked <= BURST_SEATS + 100 * now + 1
         for lease in some:
-            saves.reported(lease)
+            request.reported(lease)
         now += 0.1
     assert asked == 1000
     assert now == pytest.approx((1000 - BURST_SEATS) / 100, abs=0.2)
 
 
 def test_a_silent_seat_is_waited_for_once():
-    saves = Saves()
-    leases = {"a": 10, "b": 10**7}
-    token = saves.request(leases, 0.0, patience_s=2.0)
-    saves.next(token, 0.0, leases)
-    saves.next(token, 2.1, leases)
-    assert not saves.done(token, leases)  # b has more to list
-    saves.next(token, 2.1 + 10**7 * ROOT_S, leases)
-    assert saves.done(token, leases)
-    again = saves.request(leases, 10.0, patience_s=2.0)
-    assert saves.next(again, 10.0, leases) == ["a", "b"]  # asked, both of them
-    assert saves.done(again, leases)
-    saves.reported("a")
-    third = saves.request(leases, 20.0, patience_s=2.0)
-    saves.next(third, 20.0, leases)
-    assert not saves.done(third, leases)  # a answers again
-    saves.reported("a")
-    assert saves.done(third, leases)
+    a, b = leases = [Lease(), Lease(10**7)]
+    request = SaveRequest(leases, 0.0, patience_s=2.0)
+    request.next(0.0)
+    request.next(2.1)
+    assert not request.done  # b has more to list
+    request.next(2.1 + 10**7 * ROOT_S)
+    assert request.done
+    again = SaveRequest(leases, 10.0, patience_s=2.0)
+    assert again.next(10.0) == [a, b]  # asked, both of them
+    assert again.done
+    a.unheard_save = False  # it has reported
+    third = SaveRequest(leases, 20.0, patience_s=2.0)
+    third.next(20.0)
+    assert not third.done  # a answers again
+    third.reported(a)
+    assert third.done
