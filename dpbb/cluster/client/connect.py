@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import re
 import sys
@@ -195,14 +194,8 @@ def check_open(client: Any) -> None:
 
 def check_timeout(timeout: Any) -> None:
     """Raise OptionError for what is no number of seconds; None is no limit."""
-    if timeout is None:
-        return
     real = isinstance(timeout, Real) and not isinstance(timeout, bool)
-    try:
-        told = real and not math.isnan(timeout)
-    except OverflowError:
-        told = False
-    if not told:
+    if timeout is not None and not (real and timeout == timeout):  # NaN is not
         raise OptionError(f"timeout: expected a number, got {shown(timeout)}")
 
 

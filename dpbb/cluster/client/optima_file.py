@@ -17,6 +17,9 @@ logger = logging.getLogger(__name__)
 POLL_S = 1.0
 """Seconds between looks for further permutations."""
 
+Fetch = Callable[[int | None, int], Awaitable[tuple[Optima | None, bool]]]
+"""Returns what comes after a value and a position, and whether the run is over."""
+
 
 class OptimaFile:
     """One permutation a line, jobs from 0, in the order of discovery.
@@ -52,6 +55,7 @@ class OptimaFile:
         self.value: int | None = None
         self.position = self.count = 0
         self.begun = False
+        self._task: asyncio.Task[None] | None = None
         check_writable(path, "optima_file")
 
     def check(self, first: int) -> None:
@@ -99,27 +103,10 @@ class OptimaFile:
                 f"optima_file: cannot write to {self.path}: {error}"
             ) from error
 
-
-class OptimaWriter:
-    """Writes all optimal permutations of a run into a file, as they are found.
-
-    ``fetch``: returns what comes after a value and a position, and whether the run is
-    over.
-    """
-
-    def __init__(
-        self,
-        file: OptimaFile,
-        fetch: Callable[[int | None, int], Awaitable[tuple[Optima | None, bool]]],
-    ) -> None:
-        self.file = file
-        self._fetch = fetch
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Write those that are there, and go on with those to come."""
-        await self._write_chunk()
-        self._task = asyncio.ensure_future(self._collect())
+    async def follow(self, fetch: Fetch) -> None:
+        """Write all of a run, those that are there at once, the others as they come."""
+        await self._write_chunk(fetch)
+        self._task = asyncio.ensure_future(self._collect(fetch))
 
     async def finished(self) -> None:
         """Wait until all is written that a run which is over has found."""
@@ -144,26 +131,25 @@ class OptimaWriter:
                 "run %s goes on, %s has what was found so far; "
                 "dpbb.attach(..., optima_file=...) writes all",
                 run_id,
-                self.file.path,
+                self.path,
             )
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _collect(self) -> None:
+    async def _collect(self, fetch: Fetch) -> None:
         """Fetch permutations and write them, until the run is over."""
         more, finished = True, False
         while more or not finished:
             if not more:
                 await asyncio.sleep(POLL_S)
-            more, finished = await self._write_chunk()
+            more, finished = await self._write_chunk(fetch)
 
-    async def _write_chunk(self) -> tuple[bool, bool]:
+    async def _write_chunk(self, fetch: Fetch) -> tuple[bool, bool]:
         """Write what is there; returns whether it was any, and if the run is over."""
-        file = self.file
-        before = file.value, file.position
-        chunk, finished = await self._fetch(file.value, file.position)
+        before = self.value, self.position
+        chunk, finished = await fetch(*before)
         if chunk is not None:
-            await asyncio.to_thread(file.write, chunk)
-        elif not file.begun:
-            await asyncio.to_thread(file.begin, None, 0)
-        return (file.value, file.position) != before, finished
+            await asyncio.to_thread(self.write, chunk)
+        elif not self.begun:
+            await asyncio.to_thread(self.begin, None, 0)
+        return (self.value, self.position) != before, finished

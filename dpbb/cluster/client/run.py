@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from distributed.protocol import pickle
 
 from dpbb.cluster.client.connect import check_timeout, needing
-from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
+from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.stream import POLL_S, Callback, Callbacks, SnapshotStream
 from dpbb.cluster.internals import is_asynchronous
 from dpbb.cluster.rpc import raised, unwrap
@@ -107,7 +107,7 @@ class Run:
         # in the client's loop ``client.asynchronous`` is always true
         in_thread = not is_asynchronous(self._client)
         self._callbacks = Callbacks(self._poll, in_thread=in_thread)
-        self._writer: OptimaWriter | None = None
+        self._optima_file: OptimaFile | None = None
         self._outcome: Outcome | None = None
         self._made: Any = None
         self._error: ClusterError | InvariantError | None = None
@@ -175,7 +175,7 @@ class Run:
     @property
     def n_written(self) -> int | None:
         """Optimal permutations in the run's file so far; None: it has none."""
-        return None if self._writer is None else self._writer.file.count
+        return None if self._optima_file is None else self._optima_file.count
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run now."""
@@ -455,8 +455,8 @@ class Run:
 
     async def _write_optima(self, file: OptimaFile) -> None:
         """Write all optimal permutations into a file, those that are there at once."""
-        self._writer = OptimaWriter(file, self._optima)
-        await self._writer.start()
+        self._optima_file = file
+        await file.follow(self._optima)
 
     async def _wait(self, timeout: float | None) -> bool:
         """Wait for the end, and until all that was found is told and written."""
@@ -465,8 +465,8 @@ class Run:
         if not await self._is_over(timeout):
             return False
         await self._callbacks.told(POLL_S)
-        if self._writer is not None:
-            await self._writer.finished()
+        if self._optima_file is not None:
+            await self._optima_file.finished()
         return True
 
     async def _get_outcome(self, timeout: float | None) -> Outcome:
@@ -475,7 +475,8 @@ class Run:
         if not await self._wait(timeout):
             raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
         if self._outcome is None:
-            written = self._writer is not None and self._writer.is_whole(self.run_id)
+            file = self._optima_file
+            written = file is not None and file.is_whole(self.run_id)
             answer = await self._call("outcome", optima=not written)
             outcome: Outcome = pickle.loads(answer)
             if outcome.error is not None:
@@ -507,8 +508,8 @@ class Run:
                 if not keep:
                     await self._call("discard")
         finally:  # the file of a run that has just been stopped is written to its end
-            if self._writer is not None:
-                await self._writer.cancel(self.run_id)
+            if self._optima_file is not None:
+                await self._optima_file.cancel(self.run_id)
 
     async def _close_all(self, *, keep: bool) -> None:
         try:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpbb.cluster.client import optima_file
-from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
+from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.coordination.optima import Optima
 from dpbb.errors import ClusterError, DpbbError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -77,10 +77,10 @@ def test_a_file_that_could_not_be_written_is_not_whole(tmp_path, caplog):
         return answers.pop()
 
     async def write():
-        writer = OptimaWriter(OptimaFile(tmp_path / "optima.txt", SAME), fetch)
-        await writer.start()
-        await writer.finished()
-        return writer
+        file = OptimaFile(tmp_path / "optima.txt", SAME)
+        await file.follow(fetch)
+        await file.finished()
+        return file
 
     assert not asyncio.run(write()).is_whole("run")
     assert "the scheduler is gone" in caplog.text
