@@ -17,7 +17,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
@@ -31,20 +31,13 @@ from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.scalar import load_word, pointer_to, popcount, store_word
 from dpbb.kernels.simd import copy_transposed, load, store, zeros
 from dpbb.modeling import generated
-from dpbb.modeling.lanes import (
-    LaneWriter,
-    PairWriter,
-    Rows,
-    ScalarWriter,
-    TakeWriter,
-    rounded,
-)
+from dpbb.modeling.lanes import LaneWriter, PairWriter, Rows, TakeWriter, rounded
 from dpbb.modeling.model import Model, text_of
 from dpbb.modeling.node_lanes import NodeLanes
 from dpbb.modeling.node_lanes import in_lanes as in_lanes_of
 from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import FUNCTIONS, ModelError
-from dpbb.modeling.writer import Unsuited
+from dpbb.modeling.writer import Unsuited, Writer
 
 WORD = 4
 """Lanes of a word of a node's set: 64 jobs, a bit for each."""
@@ -162,7 +155,7 @@ class Layout:
         return cls(places, left, has_left, at)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _digest() -> str:
     """Digest of what writes, and of what generated code calls here."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
@@ -174,8 +167,8 @@ class Form:
 
     Parameters
     ----------
-    blocks
-        First row of each table and axis in a job table.
+    rows
+        Of a job table.
     fields
         Of the tuple, besides those that every model has: see ``tables_of``.
     sizes
@@ -186,19 +179,18 @@ class Form:
     """
 
     layout: Layout
-    blocks: dict[tuple[str, int], int]
-    height: int
+    rows: Rows
     fields: tuple[str, ...]
     sizes: dict[str, int]
-    scratch: int
     source: str
     name: str
     in_lanes: bool
     nodes: NodeLanes
 
 
+@cache
 def form_of(shape: Shape) -> Form:
-    """Write the module of a shape."""
+    """Write the module of a shape, once."""
     try:
         return _written(shape, in_lanes=True)
     except Unsuited:
@@ -213,7 +205,9 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
     scalar: list[str] = []
     weight = ""  # of a child, for a branching rule
     for name in functions:
-        writer = ScalarWriter(shape, name)
+        writer = Writer(shape, name)
+        if writer.keeps_left:
+            writer.line("left = load_word(nodes, at + model.left)")
         result = writer.body()
         if name == "child_weight":
             weight = _WEIGHT.format(body="\n".join(writer.lines), of=result)
@@ -271,11 +265,9 @@ def _written(shape: Shape, *, in_lanes: bool) -> Form:
     name = "Model" + hashlib.sha256(source.encode()).hexdigest()[:24]
     return Form(
         layout=layout,
-        blocks=rows.blocks,
-        height=rows.height,
+        rows=rows,
         fields=tuple(fields),
         sizes=_sizes(shape, layout, rows, nodes),
-        scratch=rows.scratch,
         source=source.replace("class Model(", f"class {name}("),
         name=name,
         in_lanes=in_lanes,
@@ -293,8 +285,8 @@ def _sizes(
     found |= {f"i_{name}": number for name, number in shape.numbers.items()}
     found |= {f"at_{name}": place for name, place in layout.places.items()}
     found |= {f"count_{field.name}": field.size for field in shape.fields}
-    found |= {f"b_{table}_{axis}": row for (table, axis), row in rows.blocks.items()}
-    found |= {f"e_{table}_{axis}": row for (table, axis), row in nodes.blocks.items()}
+    for mark, some in {"b": rows, "e": nodes.rows}.items():
+        found |= {f"{mark}_{name}_{axis}": k for (name, axis), k in some.blocks.items()}
     found |= {f"r_{name}": place for name, place in nodes.places.items()}
     places = enumerate(hoist.place for hoist in rows.hoists.values())
     return found | {f"h_{number}": place for number, place in places}
@@ -324,7 +316,7 @@ def _hoist(shape: Shape, rows: Rows, number: int) -> list[str]:
             code = pairs.turn(hoist)
             lines.append(f"    store(scratch, {to} + 2 * v_{hoist.name}, {code})")
     except (Unsuited, ModelError):
-        writer = ScalarWriter(shape, "child_bound")
+        writer = Writer(shape, "child_bound")
         lines, margin = [f"for side in range({shape.sides}):"], "    "
         if hoist.name is not None:
             lines.append(f"    for v_{hoist.name} in range({hoist.end}):")
@@ -675,21 +667,7 @@ _OWN_SIDE = """
 
 def model_of(problem: Any) -> type[Any]:
     """Return the class of a problem's text, see ``dpbb.kernels.models``."""
-    return _loaded(_form(text_of(problem)))
-
-
-def _form(text: Model) -> Form:
-    shape = text.shape
-    found = _forms.get(shape.digest)
-    if found is None:
-        found = _forms[shape.digest] = form_of(shape)
-    return found
-
-
-_forms: dict[str, Form] = {}
-
-
-def _loaded(form: Form) -> type[Any]:
+    form = form_of(text_of(problem).shape)
     name = "m" + hashlib.sha256(form.source.encode()).hexdigest()[:24]
     generated.kept(name, "model.py", form.source)
     invalidate_caches()
@@ -722,7 +700,7 @@ def narrowest_dtype(problem: Any, ub: int) -> type[np.signedinteger[Any]]:
     """Return the narrowest integers that no value passes, nor any entry of a table."""
     problem = text_of(problem)
     limit = max(problem.largest(min(ub, problem.trivial_ub)), problem.n_jobs)
-    fields = _form(problem).fields
+    fields = form_of(problem.shape).fields
     for name in problem.shape.tables:
         table = np.abs(np.asarray(getattr(problem, name)))
         limit = max(limit, int(table.max(initial=0)))
@@ -763,7 +741,8 @@ def tables_of(
 ) -> Any:
     """Make the tables of an instance."""
     problem = text_of(problem)
-    form, shape = _form(problem), problem.shape
+    shape = problem.shape
+    form = form_of(shape)
     n_jobs = shape.n_jobs
     order = np.arange(n_jobs) if root_order is None else np.array(root_order)
     sides = ordered_tables(problem, order.astype(np.intp))
@@ -772,9 +751,7 @@ def tables_of(
     for field in shape.fields:
         place = form.layout.places[field.name]
         for side in range(2):
-            of = state.own if field.kind == "own" else state.sums
-            values = state.shared if field.kind == "shared" else of[side % len(of)]
-            root[place + side : place + 2 * field.size : 2] = values[field.name]
+            root[place + side : place + 2 * field.size : 2] = state.value(field, side)
     if form.layout.has_left:
         for word, first in enumerate(range(0, n_jobs, 64)):
             bits = np.array([2 ** min(64, n_jobs - first) - 1], np.uint64).view(dtype)
@@ -785,15 +762,15 @@ def tables_of(
     known["first_tight"], known["last_tight"] = problem.tightened
     for name in set(form.fields) - known.keys():
         known[name] = _table(name[0], [side[name[2:]] for side in sides], dtype)
-    whole = f"l_{next(iter(form.blocks))[0]}" if len(form.blocks) == 1 else ""
+    whole = f"l_{next(iter(form.rows.blocks))[0]}" if len(form.rows.blocks) == 1 else ""
     # one memory for both where that will do: it has to stay in the cache
-    is_whole = whole in known and form.height == shape.tables[whole[2:]][-1]
+    is_whole = whole in known and form.rows.height == shape.tables[whole[2:]][-1]
     rows = known[whole] if is_whole else _job_rows(form, sides, n_jobs, dtype)
     return cls(
         n_jobs=n_jobs,
         node_lanes=form.layout.lanes,
-        scratch_lanes=form.scratch + TILE_4 + form.layout.lanes,
-        height=form.height,
+        scratch_lanes=form.rows.scratch + TILE_4 + form.layout.lanes,
+        height=form.rows.height,
         cost_ints=form.layout.lanes,
         root_bound=problem.bound_of(state),
         largest=int(np.iinfo(dtype).max),
@@ -807,8 +784,8 @@ def _job_rows(
     form: Form, sides: list[dict[str, NDArray[np.int64]]], n_jobs: int, dtype: DTypeLike
 ) -> NDArray[Any]:
     """Return the rows of all jobs, each in whole vectors."""
-    rows = np.zeros((n_jobs, rounded(2 * form.height) // 2, 2), np.int64)
-    for (name, axis), row in form.blocks.items():
+    rows = np.zeros((n_jobs, rounded(2 * form.rows.height) // 2, 2), np.int64)
+    for (name, axis), row in form.rows.blocks.items():
         for side in range(2):
             block = _block(sides[side % len(sides)], name, axis, n_jobs)
             rows[:, row : row + block.shape[1], side] = block
@@ -861,20 +838,18 @@ class LaneTables:
     @classmethod
     def of(cls, problem: Model) -> LaneTables:
         """Return those of an instance."""
-        nodes, shape, state = _form(problem).nodes, problem.shape, problem.root_state()
-        n_jobs, own = shape.n_jobs, state.own
+        shape, state = problem.shape, problem.root_state()
+        nodes = form_of(shape).nodes
+        n_jobs = shape.n_jobs
         roots = np.zeros((2, nodes.size), np.int64)
-        columns = np.zeros((2, n_jobs, nodes.height), np.int64)
+        columns = np.zeros((2, n_jobs, nodes.rows.height), np.int64)
         tables = ordered_tables(problem, np.arange(n_jobs))
         for side in range(2 * (nodes.size > 0)):
             for field in shape.fields:
                 if field.kind != "sum":
                     place = nodes.places[field.name]
-                    values = (
-                        state.shared if field.kind == "shared" else own[side % len(own)]
-                    )
-                    roots[side, place : place + field.size] = values[field.name]
-            for (name, axis), row in nodes.blocks.items():
+                    roots[side, place : place + field.size] = state.value(field, side)
+            for (name, axis), row in nodes.rows.blocks.items():
                 block = _block(tables[side % len(tables)], name, axis, n_jobs)
                 columns[side, :, row : row + block.shape[1]] = block
         return cls(nodes.size, roots, columns)

@@ -17,7 +17,7 @@ import ast
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,11 @@ from dpbb.kernels.cuda_model import (
 )
 from dpbb.modeling import cpu, generated
 from dpbb.modeling.cpu import ordered_tables
-from dpbb.modeling.lanes import flat_index, of_node_alone, without
+from dpbb.modeling.lanes import of_node_alone, without
 from dpbb.modeling.model import Model
 from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import FUNCTIONS, is_last, names_in, order_of, parts_of
-from dpbb.modeling.writer import INDEX, VALUE, Writer, nested
+from dpbb.modeling.writer import INDEX, VALUE, Writer, flat_index
 
 MAX_JOBS = 800
 """What the kernels are made for, see ``dpbb.flowshop.models.lb1_cuda``."""
@@ -103,6 +103,11 @@ class RowPlan:
 class CudaWriter(Writer):
     """A function as a CUDA function of a ``State``."""
 
+    margin = "  "
+    reads = "{}"
+    last_is_index = False
+    mask_is, mask_not = "const Both {} = {};", "!"
+    compare, blend = Writer.compare_by_calls, Writer.blend_by_masks
     kept_in = "Value"
     unroll = "#pragma unroll"
     left_word = "left_word(node, {})"
@@ -110,14 +115,12 @@ class CudaWriter(Writer):
     def __init__(
         self, shape: Shape, name: str, places: dict[str, int], rows: RowPlan
     ) -> None:
-        super().__init__(shape, name, "  ")
+        super().__init__(shape, name)
         self.places = places
         self.rows = rows
         self.hoists: dict[str, tuple[str, ast.expr, str | None, int]] = {}
         self.hoisting = False
         self.unrolled: set[str] = set()  # jobs of loops that the compiler counts
-        self._masks: list[str] = []
-        self._count = 0
 
     def value(self, code: str) -> str:
         return f"value_of({code})"
@@ -210,6 +213,9 @@ class CudaWriter(Writer):
         """Whether the compiler knows a place, as loops over ranges are unrolled."""
         return names_in(*indices) - {"self"} <= self.ranges.keys() | self.unrolled
 
+    def number(self, name: str) -> str:
+        return str(self.shape.numbers[name])
+
     def is_left(self, code: str) -> str:
         return f"is_left(node, {code})"
 
@@ -236,22 +242,12 @@ class CudaWriter(Writer):
         return of_node_alone(self, node) if self.kind(node) == VALUE else None
 
     def put(self, target: str, code: str) -> None:
-        if self._masks:
-            code = f"select({' & '.join(self._masks)}, {code}, {target})"
+        if self.masks:
+            code = f"select({' & '.join(self.masks)}, {code}, {target})"
         if target.startswith("value_at("):
             self.line(f"put_value({target[9:-1]}, {code});")
         else:
             self.line(f"{target} = {code};")
-
-    def blend(self, test: str, node: ast.If) -> None:
-        self._count += 1
-        mask = f"mask_{self._count}"
-        self.line(f"const Both {mask} = {test};")
-        for sign, statements in (("", node.body), ("!", node.orelse)):
-            self._masks.append(sign + mask)
-            for statement in statements:
-                self.statement(statement)
-            self._masks.pop()
 
     def branch(self, test: str, node: ast.If) -> None:
         self.line(f"if ({test}) {{")
@@ -348,14 +344,8 @@ class TightWriter(CudaWriter):
     def value(self, code: str) -> str:
         return code
 
-    def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        return nested(name, map(self.as_value, parts))
-
-    def compare(self, operator: str, left: str, right: str) -> str:
-        return f"({left} {operator} {right})"
-
-    def condition(self, code: str) -> str:
-        return code
+    extreme, compare, condition = Writer.extreme, Writer.compare, Writer.condition
+    index, blend = Writer.index, Writer.blend
 
     def choose(self, test: str, kind: str, yes: str, no: str) -> str:
         return f"({test} ? {yes} : {no})"
@@ -369,9 +359,6 @@ class TightWriter(CudaWriter):
             return f"half_in(word, {place}, {field.size}, {index})"
         side = "back_of" if other else "first_of"
         return f"{side}(value_from(word, {place} + ({index or 0})))"
-
-    def index(self, node: ast.expr) -> str:
-        return Writer.index(self, node)
 
     def table(self, name: str, indices: list[ast.expr]) -> str:
         at = flat_index(self.shape.tables[name], [self.index(one) for one in indices])
@@ -392,8 +379,6 @@ class TightWriter(CudaWriter):
 
     def put(self, target: str, code: str) -> None:
         self.line(f"{target} = {code};")
-
-    blend = Writer.blend
 
     def function(self) -> str:
         """Write the function."""
@@ -430,18 +415,10 @@ class Header:
         First value of each field in a state.
     values
         Values of a state.
-    blocks
-        First value of tables in a row, by table and axis.
-    row_values
-        Values of a row; the job comes behind them, a word.
-    common, common_values
-        First value of whole tables behind the rows; all values there.
-    holds_job
-        Whether the job does.
+    rows
+        What a job's row holds, and what lies behind all rows.
     holds_bound
         Whether a state has a word for its bound.
-    order_words
-        Words of the orders.
     once
         Values that are computed once a node.
     tight
@@ -452,20 +429,15 @@ class Header:
     text: str
     places: dict[str, int]
     values: int
-    blocks: dict[tuple[str, int], int]
-    row_values: int
-    common: dict[str, int]
-    common_values: int
-    holds_job: bool
-    orders: dict[str, int]
-    order_words: int
+    rows: RowPlan
     holds_bound: bool
     once: int
     tight: dict[str, int] | None
 
 
+@cache
 def header_of(shape: Shape) -> Header:
-    """Write the header of a shape."""
+    """Write the header of a shape, once."""
     places, values = {}, 0
     for field in shape.fields:
         places[field.name] = values
@@ -511,13 +483,7 @@ def header_of(shape: Shape) -> Header:
         text=text,
         places=places,
         values=values,
-        blocks=rows.blocks,
-        row_values=rows.values,
-        common=rows.common,
-        common_values=rows.common_values,
-        holds_job=rows.holds_job,
-        orders=rows.orders,
-        order_words=rows.order_words,
+        rows=rows,
         holds_bound=holds_bound,
         once=sum(length for *_, length in hoists),
         tight=None if tight is None else tight.tables,
@@ -617,7 +583,7 @@ def _merged(shape: Shape, places: dict[str, int]) -> list[str]:
     return lines
 
 
-@lru_cache(maxsize=1)
+@cache
 def _digest() -> str:
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
@@ -854,22 +820,23 @@ class TextModel(CudaModel):
         shape = problem.shape
         packs = shape.never_negative and shape.sides == 2
         wide = not packs or _limit(problem, ub) >= NARROW_LIMIT
-        header = written(shape)
-        words = _value_words(shape, wide=wide)
-        left = shape.uses_left * -(-shape.n_jobs // 32)
+        header = header_of(shape)
+        rows, words = header.rows, _value_words(shape, wide=wide)
+        set_words = -(-shape.n_jobs // 32)
+        left = shape.uses_left * set_words
         in_hand = (header.values + header.once) * words // 2
-        tightening_bytes = _tightening_bytes(shape, header, words)
+        tightened = header.tight is not None
         return cls(
             header=kept(header.text),
             n_jobs=shape.n_jobs,
             wide=wide,
-            row_words=_row_words(shape, header, wide=wide),
-            common_words=header.common_values * words + quads(header.order_words),
+            row_words=max(4, quads(rows.values * words + rows.holds_job)),
+            common_words=rows.common_values * words + quads(rows.order_words),
             state_words=header.values * words + left + header.holds_bound,
-            tightening_bytes=tightening_bytes,
+            tightening_bytes=tightened * 128 * (header.values * words + set_words),
             warps_wanted=16 if in_hand <= 30 else 12 if in_hand <= 60 else 8,
             described=f"{problem.name} of {shape.n_jobs} jobs",
-            defines={"TIGHTENS": int(tightening_bytes > 0), "N_CRITICAL": 0},
+            defines={"TIGHTENS": int(tightened), "N_CRITICAL": 0},
         )
 
     def pack(
@@ -877,25 +844,24 @@ class TextModel(CudaModel):
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Rows of the jobs in root order, then what tightens, and the root's state."""
         shape, wide = problem.shape, self.wide
-        header = written(shape)
-        words = _value_words(shape, wide=wide)
+        header = header_of(shape)
+        plan, words = header.rows, _value_words(shape, wide=wide)
         sides = ordered_tables(problem, order)
         rows = np.zeros((self.n_jobs, self.row_words), np.uint32)
-        for (name, axis), value in header.blocks.items():
+        for (name, axis), value in plan.blocks.items():
             packed = _packed(sides[0][name], sides[-1][name], shape, wide=wide)
             block = np.moveaxis(packed, axis, 0)[: self.n_jobs]
             block = block.reshape(self.n_jobs, -1)
             rows[:, value * words : value * words + block.shape[1]] = block
-        at = header.row_values * words
-        if header.holds_job:
-            rows[:, at] = np.arange(self.n_jobs)
+        if plan.holds_job:
+            rows[:, plan.values * words] = np.arange(self.n_jobs)
         common = np.zeros(self.common_words, np.uint32)
-        for name, value in header.common.items():
+        for name, value in plan.common.items():
             packed = _packed(sides[0][name], sides[-1][name], shape, wide=wide)
             common[value * words :][: packed.size] = packed.reshape(-1)
-        for name, place in header.orders.items():
+        for name, place in plan.orders.items():
             table = sides[0][name].reshape(-1)
-            common[header.common_values * words + place :][: table.size] = table
+            common[plan.common_values * words + place :][: table.size] = table
         behind = np.zeros(0, np.int32)
         if header.tight is not None:
             tight = [sides[0][name].reshape(-1) for name in header.tight]
@@ -907,8 +873,7 @@ class TextModel(CudaModel):
         state, shape = problem.root_state(), problem.shape
         root = np.zeros(self.state_words, np.uint32)
         for field in shape.fields:
-            of = {"own": state.own, "sum": state.sums}.get(field.kind, (state.shared,))
-            first, last = (np.atleast_1d(of[side][field.name]) for side in (0, -1))
+            first, last = (np.atleast_1d(state.value(field, side)) for side in (0, 1))
             packed = _packed(first, last, shape, wide=self.wide)[: field.pairs]
             packed = packed.reshape(-1)
             at = header.places[field.name] * words
@@ -930,11 +895,6 @@ def kept(header: str) -> Path:
     return generated.kept(name, "model.cuh", header)
 
 
-def model_of(problem: Model) -> type[TextModel]:
-    """Return the class of models of a text."""
-    return TextModel
-
-
 def _packed(
     front: NDArray[np.int64], back: NDArray[np.int64], shape: Shape, *, wide: bool
 ) -> NDArray[np.uint32]:
@@ -948,18 +908,6 @@ def _packed(
 
 def _value_words(shape: Shape, *, wide: bool) -> int:
     return 1 if shape.sides == 1 or not wide else 2
-
-
-def _row_words(shape: Shape, header: Header, *, wide: bool) -> int:
-    words = header.row_values * _value_words(shape, wide=wide)
-    words += header.holds_job
-    return max(4, -(-words // 4) * 4)
-
-
-def _tightening_bytes(shape: Shape, header: Header, words: int) -> int:
-    if header.tight is None:
-        return 0
-    return 128 * (header.values * words + -(-shape.n_jobs // 32))
 
 
 def _limit(problem: Model, ub: int) -> int:
@@ -979,14 +927,3 @@ def _too_large(problem: Model, ub: int) -> str | None:
         f"engine gpu takes values below {WIDE_LIMIT}, they may reach {limit}: scale "
         "the tables"
     )
-
-
-_headers: dict[str, Header] = {}
-
-
-def written(shape: Shape) -> Header:
-    """Return the header of a shape, written once."""
-    found = _headers.get(shape.digest)
-    if found is None:
-        found = _headers[shape.digest] = header_of(shape)
-    return found

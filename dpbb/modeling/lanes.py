@@ -1,10 +1,9 @@
-"""Functions of a text for Numba: in integers, and in vectors of children or of turns.
+"""Functions of a text for Numba in vectors, of children or of turns of a loop.
 
-``ScalarWriter`` writes a function of one node and one side. ``LaneWriter`` writes what
-bounds children, all of a tile at a time, and gives expressions of the node alone places
-in the scratch (``Rows``). ``PairWriter`` writes those, and ``TakeWriter`` how a node
-takes a job, in vectors of the turns of a loop, both sides at a time. Each raises
-``Unsuited`` where it cannot.
+``LaneWriter`` writes what bounds children, all of a tile at a time, and gives
+expressions of the node alone places in the scratch (``Rows``). ``PairWriter`` writes
+those, and ``TakeWriter`` how a node takes a job, in vectors of the turns of a loop,
+both sides at a time. Each raises ``Unsuited`` where it cannot.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ from dpbb.modeling.text import (
     is_last,
     is_left_set,
     names_in,
-    order_of,
     parts_of,
     replaced,
     split,
     target_of,
 )
-from dpbb.modeling.writer import INDEX, VALUE, Unsuited, Writer, nested
+from dpbb.modeling.writer import INDEX, VALUE, Unsuited, Writer, flat_index, nested
 
 
 def rounded(lanes: int) -> int:
@@ -37,135 +35,23 @@ def rounded(lanes: int) -> int:
     return -(-lanes // PAIR_LANES) * PAIR_LANES
 
 
-class ScalarWriter(Writer):
-    """A function of one node, one child and one side, in integers."""
-
-    def __init__(self, shape: Shape, name: str) -> None:
-        super().__init__(shape, name)
-        self.ends: dict[str, str] = {}  # of each loop over a range, as code
-        self.keeps_left = name == "tight_bound" and shape.n_jobs <= 64
-        self._count = 0
-        if self.keeps_left:
-            self.line("left = load_word(nodes, at + model.left)")
-
-    def value(self, code: str) -> str:
-        return f"int64({code})"
-
-    def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        return nested(name, map(self.as_value, parts))
-
-    def compare(self, operator: str, left: str, right: str) -> str:
-        return f"({left} {operator} {right})"
-
-    def condition(self, code: str) -> str:
-        return code
-
-    def choose(self, test: str, kind: str, yes: str, no: str) -> str:
-        return f"({yes} if {test} else {no})"
-
-    def join(self, operator: str, kind: str, parts: list[str]) -> str:
-        return "(" + f" {operator} ".join(parts) + ")"
-
-    def negate(self, kind: str, code: str) -> str:
-        return f"(not {code})"
-
-    def field(self, field: Field, index: str | None, *, other: bool) -> str:
-        where, side = ("rest[beside", "1 - side") if other else ("nodes[at", "side")
-        step = "" if index is None else f" + 2 * ({index})"
-        return f"{where} + model.at_{field.name}{step} + {side}]"
-
-    def index(self, node: ast.expr) -> str:
-        """Write an index; the last job is one here, where there is one side."""
-        return self._read(node) if is_last(node) else super().index(node)
-
-    def table(self, name: str, indices: list[ast.expr]) -> str:
-        at = flat_index(self.lengths(name), [self.index(one) for one in indices])
-        return f"model.t_{name}[2 * ({at}) + side]"
-
-    def lengths(self, name: str) -> list[str]:
-        """Lengths of a table's axes, as code."""
-        axes = range(len(self.shape.tables[name]))
-        return [f"model.n_{name}_{axis}" for axis in axes]
-
-    def is_left(self, code: str) -> str:
-        if self.keeps_left:
-            return f"((left >> np.uint64({code})) & np.uint64(1)) != np.uint64(0)"
-        return f"is_left(nodes, at + model.left, {code})"
-
-    def count_left(self) -> str:
-        return "count_left(nodes, at + model.left, model.n_jobs)"
-
-    def number(self, name: str) -> str:
-        return f"model.i_{name}"
-
-    def _read(self, node: ast.expr) -> str:
-        code = super()._read(node)
-        return f"int64({code})" if code.endswith("]") else code
-
-    def put(self, target: str, code: str) -> None:
-        self.line(f"{target} = {code}")
-
-    sets = "nodes, at"
-    """Where the node's set of jobs is read."""
-
-    def loop(self, node: ast.For) -> None:
-        names, over = parts_of(node)
-        name = f"v_{names[-1]}"
-        if isinstance(over, ast.Call):
-            ends = [self.index(one) for one in over.args]
-            self.line(f"for {name} in range({', '.join(ends)}):")
-            self.ends[names[0]] = ends[-1]
-            with self.turns_of(names[0], over.args[-1]):
-                self.block(node.body)
-            return
-        self._count += 1
-        margin = self.margin
-        if order := order_of(over):
-            table, indices = order
-            lengths = self.lengths(table)
-            place = f"v_{names[0]}" if len(names) == 2 else f"place_{self._count}"
-            at = flat_index(lengths, [*map(self.index, indices), place])
-            self.line(f"for {place} in range({lengths[-1]}):")
-            self.margin += "    "
-            self.line(f"{name} = int64(model.t_{table}[2 * ({at})])")
-            self.margin = margin
-            self.block(node.body)
-            return
-        bits = f"bits_{self._count}"
-        self.line(f"for first_{self._count} in range(0, model.n_jobs, 64):")
-        self.margin += "    "
-        word = f"{self.sets} + model.left + (first_{self._count} >> 6) * WORD"
-        self.line(f"{bits} = load_word({word})")
-        self.line(f"while {bits} != np.uint64(0):")
-        self.margin += "    "
-        self.line(f"{name} = first_{self._count} + ctz({bits})")
-        self.line(f"{bits} &= {bits} - np.uint64(1)")
-        self.margin = self.margin[:-4]
-        self.block(node.body)
-        self.margin = margin
-
-    def branch(self, test: str, node: ast.If) -> None:
-        self.line(f"if {test}:")
-        self.block(node.body)
-        if node.orelse:
-            self.line("else:")
-            self.block(node.orelse)
-
-
-def flat_index(lengths: Sequence[Any], indices: list[str]) -> str:
-    """Place of an entry in a flat table with axes of these lengths."""
-    code = indices[0] if indices else "0"
-    for length, index in zip(lengths[1:], indices[1:], strict=True):
-        code = f"({code}) * {length} + {index}"
-    return code
-
-
 def without(values: Sequence[Any], place: int) -> list[Any]:
     """Return all values but the one in a place."""
     return [*values[:place], *values[place + 1 :]]
 
 
-class LaneWriter(ScalarWriter):
+def changed_in(node: ast.AST, *forms: type[ast.Subscript | ast.Attribute]) -> set[str]:
+    """Return the fields that statements change, written in one of these forms."""
+    return {
+        base.attr
+        for one in ast.walk(node)
+        if isinstance(one, forms)
+        and isinstance(one.ctx, ast.Store)
+        and isinstance(base := split(one)[0], ast.Attribute)
+    }
+
+
+class LaneWriter(Writer):
     """``child_bound`` or ``absent`` of all children of a tile at a time.
 
     Those of one side lie side by side: ``whole`` is a vector of pairs, ``like`` of one
@@ -175,7 +61,6 @@ class LaneWriter(ScalarWriter):
     def __init__(self, shape: Shape, name: str, rows: Rows) -> None:
         super().__init__(shape, name)
         self.rows = rows
-        self._masks: list[str] = []
         self._known: set[str] = set()
 
     def value(self, code: str) -> str:
@@ -186,7 +71,8 @@ class LaneWriter(ScalarWriter):
             return code
         return nested(f"{name}imum", map(self.as_value, parts))
 
-    compare = Writer.compare
+    compare, blend = Writer.compare_by_calls, Writer.blend_by_masks
+    reads = "{}"
 
     def condition(self, code: str) -> str:
         return f"(~np.uint64(0) if {code} else np.uint64(0))"
@@ -226,9 +112,6 @@ class LaneWriter(ScalarWriter):
             raise Unsuited("a field of the other side that is not the node's alone")
         step = "" if index is None else f" + 2 * ({index})"
         return self._of_both("nodes", f"at + model.at_{field.name}{step}")
-
-    def _read(self, node: ast.expr) -> str:
-        return Writer._read(self, node)
 
     def table(self, name: str, indices: list[ast.expr]) -> str:
         jobs = [self.is_job(one) for one in indices]
@@ -296,22 +179,12 @@ class LaneWriter(ScalarWriter):
         return number, "0" if name is None else f"v_{name}"
 
     def put(self, target: str, code: str) -> None:
-        if self._masks:
+        if self.masks:
             if target not in self._known:
                 raise Unsuited(f"{target[2:]} has no value before an if")
-            code = f"blend({' & '.join(self._masks)}, {code}, {target})"
+            code = f"blend({' & '.join(self.masks)}, {code}, {target})"
         self._known.add(target)
         super().put(target, code)
-
-    def blend(self, test: str, node: ast.If) -> None:
-        self._count += 1
-        mask = f"mask_{self._count}"
-        self.line(f"{mask} = {test}")
-        for sign, statements in (("", node.body), ("~", node.orelse)):
-            self._masks.append(sign + mask)
-            for statement in statements:
-                self.statement(statement)
-            self._masks.pop()
 
 
 def of_node_alone(writer: Writer, node: ast.expr) -> tuple[str | None, int] | None:
@@ -571,18 +444,12 @@ class TakeWriter(PairWriter):
         names, over = parts_of(node)
         if self.over and is_left_set(over):
             self.adds_up = True
-            ScalarWriter.loop(self, node)
+            Writer.loop(self, node)
             return
         if not isinstance(over, ast.Call) or len(over.args) != 1 or self.over:
             raise Unsuited("a loop that is not over range(end), or in another")
         name, end = names[0], self.index(over.args[0])
-        self.changing = {
-            base.attr
-            for one in ast.walk(node)
-            if isinstance(one, ast.Subscript)
-            and isinstance(one.ctx, ast.Store)
-            and isinstance(base := split(one)[0], ast.Attribute)
-        }
+        self.changing = changed_in(node, ast.Subscript)
         chains = dict(self._chains(node))
         for variable in chains:
             self.line(f"carry_{variable} = v_{variable}")

@@ -50,6 +50,11 @@ class State:
     sums: tuple[Values, ...]
     left: frozenset[int]
 
+    def value(self, field: Field, side: int) -> Any:
+        """Return a field as a side sees it; where there is one side, as that does."""
+        of = {"own": self.own, "sum": self.sums}.get(field.kind, (self.shared,))
+        return of[side % len(of)][field.name]
+
 
 class Model:
     """Minimize a cost that a text says how to count; see docs/own-problem.md.
@@ -523,11 +528,13 @@ class Model:
             return None
         if engine == "cpu":
             from dpbb.modeling.cpu import model_of
-        elif engine == "cuda":
-            from dpbb.modeling.cuda import model_of
-        else:
-            return None
-        return model_of(self)
+
+            return model_of(self)
+        if engine == "cuda":
+            from dpbb.modeling.cuda import TextModel
+
+            return TextModel
+        return None
 
 
 def text_of(problem: Any) -> Model:

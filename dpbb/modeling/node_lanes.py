@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from dpbb.modeling.lanes import LaneWriter, Rows, flat_index, without
+from dpbb.modeling.lanes import LaneWriter, Rows, changed_in, without
 from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import (
     ModelError,
@@ -20,7 +20,7 @@ from dpbb.modeling.text import (
     replaced,
     split,
 )
-from dpbb.modeling.writer import Unsuited
+from dpbb.modeling.writer import Unsuited, flat_index
 
 LANES = 32
 """Nodes of a vector."""
@@ -135,7 +135,7 @@ class NodeLaneWriter(LaneWriter):
             super().statement(node)
             return
         code, old = self.as_value(value), self.reach(target)
-        for mask in self._masks:
+        for mask in self.masks:
             code = f"blend({mask}, {code}, {old})"
         if self._common:
             code = f"blend(less(moved, like), {code}, {old})"
@@ -155,13 +155,7 @@ class NodeLaneWriter(LaneWriter):
             if self._takes:
                 raise Unsuited("which jobs are left")
             return  # none is
-        changing = {
-            base.attr
-            for one in ast.walk(node)
-            if isinstance(one, ast.Subscript | ast.Attribute)
-            and isinstance(one.ctx, ast.Store)
-            and isinstance(base := split(one)[0], ast.Attribute)
-        }
+        changing = changed_in(node, ast.Subscript, ast.Attribute)
         if not changing:
             super().loop(node)
             return
@@ -188,14 +182,13 @@ class NodeLanes:
         First vector of each field of a node.
     size
         Vectors of a node; 0: it cannot be written so.
-    blocks, height
-        First row of each table and axis in a job's column, and its rows.
+    rows
+        Of a job's column.
     """
 
     places: dict[str, int]
     size: int
-    blocks: dict[tuple[str, int], int]
-    height: int
+    rows: Rows
     source: str
 
 
@@ -230,7 +223,7 @@ def in_lanes(shape: Shape) -> NodeLanes:
             "        model = self",
         ]
         lines += bodies[name]
-    return NodeLanes(places, size, rows.blocks, rows.height, "\n".join(lines) + "\n")
+    return NodeLanes(places, size, rows, "\n".join(lines) + "\n")
 
 
 _TAKES = "nodes, at, children, to, columns, start, side"

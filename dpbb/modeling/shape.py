@@ -65,9 +65,9 @@ class Field:
         return (self.size + 1) // 2 if self.reversed else self.size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
-    """What compiled code depends on, besides the text.
+    """What compiled code depends on, besides the text; equal ones have one digest.
 
     Parameters
     ----------
@@ -100,6 +100,12 @@ class Shape:
     job_axes: frozenset[tuple[str, int]]
     orders: frozenset[str]
     both_orders: frozenset[str]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @cached_property
     def digest(self) -> str:

@@ -1,12 +1,13 @@
-"""Writes a function of a text in another language: what all targets share."""
+"""Writes a function of a text: in integers for Numba, and what all targets share."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from operator import add, mul, sub
+from typing import Any
 
 from dpbb.modeling.shape import Field, Shape
 from dpbb.modeling.text import (
@@ -15,8 +16,10 @@ from dpbb.modeling.text import (
     ModelError,
     attribute_of,
     body_of,
+    is_last,
     is_name,
     names_in,
+    order_of,
     parts_of,
     split,
     target_of,
@@ -35,37 +38,54 @@ def nested(function: str, codes: Iterable[str]) -> str:
     return reduce(lambda code, one: f"{function}({code}, {one})", codes)
 
 
-class Writer:
-    """Writes a function in another language; what differs is in its subclasses.
+def flat_index(lengths: Sequence[Any], indices: list[str]) -> str:
+    """Place of an entry in a flat table with axes of these lengths."""
+    code = indices[0] if indices else "0"
+    for length, index in zip(lengths[1:], indices[1:], strict=True):
+        code = f"({code}) * {length} + {index}"
+    return code
 
-    Expressions are pairs of code and kind; conditions have kinds, too: those of values
-    may differ from child to child.
+
+class Writer:
+    """Writes a function of one node, one child and one side for Numba, in integers.
+
+    What differs in other targets is in subclasses. Expressions are pairs of code and
+    kind; conditions have kinds, too: those of values may differ from child to child.
     """
 
-    def __init__(self, shape: Shape, name: str, indent: str = "    ") -> None:
+    margin = "    "
+    reads = "int64({})"
+    """A field that is read."""
+    last_is_index = True
+    """Whether the job that a side took last may be an index."""
+    sets = "nodes, at"
+    """Where the node's set of jobs is read."""
+    mask_is, mask_not = "{} = {}", "~"
+    """A condition of values that is kept, and one that does not hold."""
+
+    def __init__(self, shape: Shape, name: str) -> None:
         self.shape = shape
         self.source = shape.text.sources[name]
+        self.keeps_left = name == "tight_bound" and shape.n_jobs <= 64
         self.lines: list[str] = []
-        self.margin = indent
         self.names: dict[str, str] = {}
         self.limits: dict[str, int] = {}  # largest end of each loop over a range
         self.ranges: dict[str, int] = {}  # the same, where the node tells the end
+        self.ends: dict[str, str] = {}  # of each loop over a range, as code
         self.assigned: dict[str, list[ast.expr]] = {}
+        self.masks: list[str] = []  # conditions of the branches around a statement
+        self._count = 0
         self._find_kinds()
 
-    # -- of a subclass ---------------------------------------------------------------
+    # -- of a target -----------------------------------------------------------------
 
     def value(self, code: str) -> str:
         """Make a value of an index."""
-        raise NotImplementedError
-
-    def arithmetic(self, operator: str, left: str, right: str) -> str:
-        """Write ``+``, ``-`` or ``*`` of two values."""
-        return f"({left} {operator} {right})"
+        return f"int64({code})"
 
     def extreme(self, name: str, parts: list[ast.expr]) -> str:
-        """Write ``min`` or ``max``: a value, or of indices alone an index."""
-        raise NotImplementedError
+        """Write ``min`` or ``max``."""
+        return nested(name, map(self.as_value, parts))
 
     def of_indices(self, name: str, parts: list[ast.expr]) -> str | None:
         """Write ``min`` or ``max`` of indices alone, which is one; else None."""
@@ -78,7 +98,11 @@ class Writer:
         return self.choose(code, INDEX, "1", "0") if _is_condition(node) else code
 
     def compare(self, operator: str, left: str, right: str) -> str:
-        """Compare two values, by the functions ``equal`` and ``less`` of a target."""
+        """Compare two values."""
+        return f"({left} {operator} {right})"
+
+    def compare_by_calls(self, operator: str, left: str, right: str) -> str:
+        """``compare`` by the functions ``equal`` and ``less`` of a target."""
         if operator in ("==", "!="):
             code = f"equal({left}, {right})"
         elif operator in ("<", ">="):
@@ -89,39 +113,49 @@ class Writer:
 
     def condition(self, code: str) -> str:
         """Make a condition of values of one of indices."""
-        raise NotImplementedError
+        return code
 
     def choose(self, test: str, kind: str, yes: str, no: str) -> str:
         """Write a conditional expression."""
-        raise NotImplementedError
+        return f"({yes} if {test} else {no})"
 
     def join(self, operator: str, kind: str, parts: list[str]) -> str:
         """Write ``and`` or ``or``."""
-        raise NotImplementedError
+        return "(" + f" {operator} ".join(parts) + ")"
 
     def negate(self, kind: str, code: str) -> str:
         """Write ``not``."""
-        raise NotImplementedError
+        return f"(not {code})"
 
     def field(self, field: Field, index: str | None, *, other: bool) -> str:
         """Read a field, or name it to be written."""
-        raise NotImplementedError
+        where, side = ("rest[beside", "1 - side") if other else ("nodes[at", "side")
+        step = "" if index is None else f" + 2 * ({index})"
+        return f"{where} + model.at_{field.name}{step} + {side}]"
 
     def table(self, name: str, indices: list[ast.expr]) -> str:
         """Read a table as a value."""
-        raise NotImplementedError
+        at = flat_index(self.lengths(name), [self.index(one) for one in indices])
+        return f"int64(model.t_{name}[2 * ({at}) + side])"
+
+    def lengths(self, name: str) -> list[str]:
+        """Lengths of a table's axes, as code."""
+        axes = range(len(self.shape.tables[name]))
+        return [f"model.n_{name}_{axis}" for axis in axes]
 
     def number(self, name: str) -> str:
         """Write a plain number of the model."""
-        return str(self.shape.numbers[name])
+        return f"model.i_{name}"
 
     def is_left(self, code: str) -> str:
         """Whether a job is left."""
-        raise NotImplementedError
+        if self.keeps_left:
+            return f"((left >> np.uint64({code})) & np.uint64(1)) != np.uint64(0)"
+        return f"is_left(nodes, at + model.left, {code})"
 
     def count_left(self) -> str:
         """Write the number of jobs that are left."""
-        raise NotImplementedError
+        return "count_left(nodes, at + model.left, model.n_jobs)"
 
     job_kind = INDEX
 
@@ -131,15 +165,52 @@ class Writer:
 
     def put(self, target: str, code: str) -> None:
         """Write an assignment."""
-        raise NotImplementedError
+        self.line(f"{target} = {code}")
 
     def loop(self, node: ast.For) -> None:
         """Write a loop."""
-        raise NotImplementedError
+        names, over = parts_of(node)
+        name = f"v_{names[-1]}"
+        if isinstance(over, ast.Call):
+            ends = [self.index(one) for one in over.args]
+            self.line(f"for {name} in range({', '.join(ends)}):")
+            self.ends[names[0]] = ends[-1]
+            with self.turns_of(names[0], over.args[-1]):
+                self.block(node.body)
+            return
+        self._count += 1
+        margin = self.margin
+        if order := order_of(over):
+            table, indices = order
+            lengths = self.lengths(table)
+            place = f"v_{names[0]}" if len(names) == 2 else f"place_{self._count}"
+            at = flat_index(lengths, [*map(self.index, indices), place])
+            self.line(f"for {place} in range({lengths[-1]}):")
+            self.margin += "    "
+            self.line(f"{name} = int64(model.t_{table}[2 * ({at})])")
+            self.margin = margin
+            self.block(node.body)
+            return
+        bits = f"bits_{self._count}"
+        self.line(f"for first_{self._count} in range(0, model.n_jobs, 64):")
+        self.margin += "    "
+        word = f"{self.sets} + model.left + (first_{self._count} >> 6) * WORD"
+        self.line(f"{bits} = load_word({word})")
+        self.line(f"while {bits} != np.uint64(0):")
+        self.margin += "    "
+        self.line(f"{name} = first_{self._count} + ctz({bits})")
+        self.line(f"{bits} &= {bits} - np.uint64(1)")
+        self.margin = self.margin[:-4]
+        self.block(node.body)
+        self.margin = margin
 
     def branch(self, test: str, node: ast.If) -> None:
         """Write an ``if`` on a condition of indices."""
-        raise NotImplementedError
+        self.line(f"if {test}:")
+        self.block(node.body)
+        if node.orelse:
+            self.line("else:")
+            self.block(node.orelse)
 
     # -- kinds -----------------------------------------------------------------------
 
@@ -198,7 +269,9 @@ class Writer:
         """Write an index: any number in ``tight_bound``, which no vectors compute."""
         if self.is_job(node):
             return "job"
-        if self.kind(node) != INDEX and self.source.tree.name != "tight_bound":
+        is_free = self.source.tree.name == "tight_bound"
+        is_free |= self.last_is_index and is_last(node)
+        if self.kind(node) != INDEX and not is_free:
             raise ModelError(
                 f"{self.source.file}:{node.lineno}: expected an index of loop "
                 "variables, jobs and numbers of the model, got "
@@ -273,18 +346,14 @@ class Writer:
             return self._read(node)
         if isinstance(node, ast.BinOp):
             operator = OPERATORS[type(node.op)]
-            if kind == INDEX:
-                left, right = self.expression(node.left), self.expression(node.right)
-                return f"({left} {operator} {right})"
-            return self.arithmetic(
-                operator, self.as_value(node.left), self.as_value(node.right)
-            )
+            write = self.expression if kind == INDEX else self.as_value
+            return f"({write(node.left)} {operator} {write(node.right)})"
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 return self.negate(kind, self.as_condition(node.operand, kind))
             if kind == INDEX:
                 return f"(-{self.expression(node.operand)})"
-            return self.arithmetic("-", self.value("0"), self.as_value(node.operand))
+            return f"({self.value('0')} - {self.as_value(node.operand)})"
         if isinstance(node, ast.Compare):
             return self._comparison(node, kind)
         if isinstance(node, ast.BoolOp):
@@ -293,10 +362,8 @@ class Writer:
             return self.join(operator, kind, parts)
         if isinstance(node, ast.IfExp):
             tests = self.kind(node.test)
-            if kind == INDEX:
-                yes, no = self.expression(node.body), self.expression(node.orelse)
-            else:
-                yes, no = self.as_value(node.body), self.as_value(node.orelse)
+            write = self.expression if kind == INDEX else self.as_value
+            yes, no = write(node.body), write(node.orelse)
             return self.choose(self.as_condition(node.test, tests), tests, yes, no)
         assert isinstance(node, ast.Call)  # noqa: S101
         assert isinstance(node.func, ast.Name)  # noqa: S101
@@ -321,7 +388,7 @@ class Writer:
         base, indices = split(node)
         if name := attribute_of(base, "self"):
             return self.table(name, indices) if indices else self.number(name)
-        return self.reach(node)
+        return self.reads.format(self.reach(node))
 
     def reach(self, node: ast.expr) -> str:
         """Write a field of the node or of its other side."""
@@ -387,8 +454,19 @@ class Writer:
             self.put(self.reach(target), self.as_value(value))
 
     def blend(self, test: str, node: ast.If) -> None:
-        """Write an ``if`` on values: every assignment chooses between new and old."""
+        """Write an ``if`` on values."""
         self.branch(test, node)
+
+    def blend_by_masks(self, test: str, node: ast.If) -> None:
+        """``blend`` where every assignment chooses between new and old."""
+        self._count += 1
+        mask = f"mask_{self._count}"
+        self.line(self.mask_is.format(mask, test))
+        for sign, statements in (("", node.body), (self.mask_not, node.orelse)):
+            self.masks.append(sign + mask)
+            for statement in statements:
+                self.statement(statement)
+            self.masks.pop()
 
 
 def _is_condition(node: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpbb.flowshop.shop import FlowShop
 from dpbb.modeling import Model
-from dpbb.modeling.cuda import TextModel, kept, written
+from dpbb.modeling.cuda import TextModel, header_of, kept
 
 MOST_JOBS = 64
 """More have columns beyond shared memory, and sets in more than two words."""
@@ -126,7 +126,7 @@ class SumsModel(TextModel):
         """Return the model for costs below ``ub``."""
         text = SumsOnGpu.of(problem)
         plain = TextModel.of(text, ub)
-        places = written(text.shape).places
+        places = header_of(text.shape).places
         names = {
             "MACHINES": text.n_stages,
             "WEIGHTED": text.weighted,
