@@ -46,17 +46,6 @@ FEATURES = {
 """By the name that people say; each pair that does not go is told once."""
 
 
-def check_together(name: str, given: list[str]) -> None:
-    """Check that features go with each other.
-
-    InstanceError: they do not; it names what is nearest.
-    """
-    for one in given:
-        for other in FEATURES[one].alone:
-            if other in given:
-                refuse(name, f"{one} without {other} (either alone is there)", "both")
-
-
 class Stages(NamedTuple):
     """What a search sees of a shop.
 
@@ -77,12 +66,14 @@ class Stages(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The features of an instance, checked.
+    """The features of an instance, checked: made of whatever ``FlowShop`` takes.
 
     Parameters
     ----------
     instance
         The shop.
+    blocking
+        Whether a job may have to stay on its machine.
     buffers
         Places behind each machine but the last; None: as many as are needed.
     setups : ndarray of int64, shape (n_jobs + 1, n_jobs, n_machines), or None
@@ -93,44 +84,43 @@ class Features:
         Least times between the end on a machine and the start on the next.
     unlimited
         Machines that take any number of jobs at a time, ascending.
+
+    Raises
+    ------
+    InstanceError
+        One is none, or two do not go with each other; it names what is nearest.
     """
 
     instance: FlowShopInstance
-    buffers: tuple[int, ...] | None = None
-    setups: Times | None = None
-    anticipatory: bool = True
-    lags: Times | None = None
-    unlimited: tuple[int, ...] = ()
+    blocking: bool
+    buffers: Any
+    setups: Any
+    anticipatory: bool
+    lags: Any
+    unlimited: Any
 
-    @classmethod
-    def of(
-        cls,
-        instance: FlowShopInstance,
-        *,
-        blocking: bool,
-        buffers: Any,
-        setups: Any,
-        anticipatory: bool,
-        lags: Any,
-        unlimited: Any,
-    ) -> Features:
-        """Check what somebody gave; see ``FlowShop``."""
-        if setups is None and not anticipatory:
-            refuse(f"{instance.name}, not anticipatory", "a table of setups", "none")
-        places = (0,) * (instance.n_machines - 1) if blocking else None
-        return cls(
-            instance,
-            places if buffers is None else _buffers(buffers, instance),
-            None if setups is None else _setups(setups, instance),
-            anticipatory,
-            None if lags is None else _lags(lags, instance),
-            _machines(unlimited, instance),
-        )
-
-    @property
-    def blocking(self) -> bool:
-        """Whether a job may have to stay on its machine."""
-        return self.buffers is not None
+    def __post_init__(self) -> None:
+        shop, buffers = self.instance, self.buffers
+        if self.setups is None and not self.anticipatory:
+            refuse(f"{shop.name}, not anticipatory", "a table of setups", "none")
+        if buffers is not None:
+            buffers = _buffers(buffers, shop)
+        elif self.blocking:
+            buffers = (0,) * (shop.n_machines - 1)
+        for name, value in {
+            "buffers": buffers,
+            "blocking": buffers is not None,
+            "setups": None if self.setups is None else _setups(self.setups, shop),
+            "lags": None if self.lags is None else _lags(self.lags, shop),
+            "unlimited": _machines(self.unlimited, shop),
+        }.items():
+            object.__setattr__(self, name, value)
+        given = self.said()
+        for one in FEATURES:
+            for other in FEATURES[one].alone:
+                if one in given and other in given:
+                    expected = f"{one} without {other} (either alone is there)"
+                    refuse(shop.name, expected, "both")
 
     def said(self) -> dict[str, Any]:
         """Return what makes them again, as JSON; nothing of what there is none of."""

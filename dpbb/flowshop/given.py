@@ -4,10 +4,6 @@ What the jobs between feel of them are two vectors: when each machine is free af
 given front, and how long the given back takes from its start on each machine to the end
 of everything. A schedule of the jobs between starts from the one, and ends in the
 other; so does the root of the tree, and nothing below it knows of the given jobs.
-
-A front, however many jobs it has, acts as one job whose times are the differences of
-its vector, as that does not fall from machine to machine; a back as well. So a
-search that can keep jobs at the ends of a sequence may have one at each end.
 """
 
 import hashlib
@@ -15,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.flowshop.instance import FlowShopInstance
@@ -124,30 +120,3 @@ class GivenEnds:
             )
         between = np.searchsorted(self.jobs, jobs[n_front:end])
         return tuple(between.tolist())
-
-    @property
-    def kept(self) -> tuple[int, int]:
-        """How many jobs of ``shop`` stay where they are, at its front and its back."""
-        return int(bool(self.front)), int(bool(self.back))
-
-    @property
-    def shop(self) -> FlowShopInstance:
-        """The jobs between, before them one for the front, after them one for the back.
-
-        Every sequence of them has its makespan as a part of the whole one.
-        """
-        first, last = self.kept
-        rows = [
-            np.diff(self.heads, prepend=0)[None][:first],
-            self.instance.times[self.jobs],
-            -np.diff(self.tails, append=0)[None][:last],
-        ]
-        return FlowShopInstance(self.instance.name, np.concatenate(rows))
-
-    def in_shop(self, permutation: ArrayLike) -> NDArray[np.intp]:
-        """Return the sequence of ``shop`` that a permutation of the tree is."""
-        first, last = self.kept
-        n_jobs = first + len(self.jobs) + last
-        sequence = np.arange(n_jobs)
-        sequence[first : n_jobs - last] = np.asarray(permutation, np.intp) + first
-        return sequence

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from dpbb.errors import InstanceError
 from dpbb.flowshop import bounds
 from dpbb.flowshop.given import GivenEnds
+from dpbb.flowshop.heuristics import first
+from dpbb.flowshop.heuristics.plain import insertion
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import (
     append_job,
@@ -26,7 +28,7 @@ from dpbb.flowshop.makespan import (
     schedule,
 )
 from dpbb.options import LB1
-from dpbb.problem import BestKnown, Incumbent, StartSearch, check_way
+from dpbb.problem import BestKnown, check_way
 from dpbb.problems import load
 from dpbb.result.schedule import Schedule
 from dpbb.text.labels import Names
@@ -307,8 +309,6 @@ class FlowShopProblem:
         self, rest: NDArray[np.intp], job: int
     ) -> NDArray[np.integer[Any]]:
         """Makespans by place of a job, see ``dpbb.problem.InsertsJobs``."""
-        from dpbb.flowshop.heuristics.plain import insertion
-
         return insertion(self, rest, job).makespans
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
@@ -343,30 +343,23 @@ class FlowShopProblem:
         return replace(self, instance=shop)
 
     @property
+    def plain(self) -> FlowShopProblem:
+        """The same with LB1, and without what a subclass overrides."""
+        return FlowShopProblem(self.instance, LB1, self.front, self.back)
+
+    @property
     def heuristics(self) -> tuple[str, ...]:
         """Names of the heuristics of flow shops."""
-        from dpbb.flowshop.heuristics import HEURISTICS
-
-        return tuple(HEURISTICS)
-
-    def first_incumbent(self, search: StartSearch) -> Incumbent | None:
-        """Return the best schedule that the start heuristics find in time."""
-        from dpbb.flowshop.heuristics import first_incumbent
-
-        return first_incumbent(self, search)
+        return tuple(first.HEURISTICS)
 
     @property
     def improving_methods(self) -> tuple[str, ...]:
         """Names of the heuristics that run beside the tree, too."""
-        from dpbb.flowshop.heuristics import HEURISTICS
+        named = first.HEURISTICS.items()
+        return tuple(name for name, method in named if method.improves)
 
-        return tuple(name for name, method in HEURISTICS.items() if method.improves)
-
-    def improve(self, start: Incumbent, search: StartSearch) -> Incumbent:
-        """Improve a schedule, see ``dpbb.problem.ImprovesSchedules``."""
-        from dpbb.flowshop.heuristics import improve_schedule
-
-        return improve_schedule(self, start, search)
+    first_incumbent = first.first_incumbent
+    improve = first.improve_schedule
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
         if self._is_plain:

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, refuse, shown
-from dpbb.flowshop.features import FEATURES, Features, check_together, setups_of
+from dpbb.flowshop.features import FEATURES, Features, setups_of
 from dpbb.flowshop.formats import read_shop, tables_of_setups
 from dpbb.flowshop.instance import FlowShopInstance, check_columns
 from dpbb.flowshop.makespan import longest_makespan, tails
@@ -187,17 +187,9 @@ class FlowShop(Model):
         if dates:
             instance = replace(instance, dates={**instance.dates, **dates})
         check_columns(instance, objective, needed=kind.columns, also=("release",))
-        self.features = Features.of(
-            instance,
-            blocking=blocking,
-            buffers=buffers,
-            setups=setups,
-            anticipatory=anticipatory,
-            lags=lags,
-            unlimited=unlimited,
+        self.features = Features(
+            instance, blocking, buffers, setups, anticipatory, lags, unlimited
         )
-        there = [one for one in FEATURES if one in self.features.said()]
-        check_together(instance.name, there)
         self.instance, self.said, self.objective = instance, objective, kind.words
         self.n_jobs, self.n_machines = n_jobs, _ = instance.times.shape
         self.times, self.lags, before, behind = self.features.stages()

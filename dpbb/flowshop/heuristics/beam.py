@@ -177,15 +177,6 @@ def best_of(keys: NDArray[np.int32], rows: int) -> NDArray[np.intp]:
     return least[np.argsort(keys[least], kind="stable")]
 
 
-def widen(
-    search: Search, incumbent: Incumbent, levels_of: Callable[[], Levels]
-) -> Incumbent:
-    """Improve an incumbent by beams of doubled width, whatever their device."""
-    if incumbent.proved:
-        return incumbent
-    return _Runs(search, incumbent, levels_of()).widen()
-
-
 def tiny_search(lane: type[np.signedinteger[Any]]) -> tuple[Search, Incumbent]:
     """Return a search of milliseconds, two iterations, with these integers.
 
@@ -206,7 +197,7 @@ def load_polish(search: Search, start: Incumbent) -> None:
     Polish(tiny, first.value)(np.zeros((1, 0), np.uint16))
 
 
-class _Runs:
+class Runs:
     """Beams one after the other, and what they have shown.
 
     Attributes
@@ -222,7 +213,7 @@ class _Runs:
     def __init__(self, search: Search, incumbent: Incumbent, levels: Levels) -> None:
         self._search = search
         self._polish = Polish(search, incumbent.value)
-        self._ended = False
+        self._ended = incumbent.proved
         self._count = 0
         self.levels = levels
         self.incumbent = incumbent

@@ -20,9 +20,9 @@ from dpbb.flowshop.heuristics.beam import (
     BACK,
     NO_KEY,
     Levels,
+    Runs,
     load_polish,
     tiny_search,
-    widen,
 )
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.problem import FlowShopProblem
@@ -360,12 +360,9 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     """
     incumbent = neh(search) if start is None else start
     with ThreadPoolExecutor(search.threads, "dpbb-beam") as pool:
-
-        def levels() -> CpuLevels:
-            spread = pool if search.threads > 1 else None
-            return CpuLevels(search.problem, incumbent.value, spread)
-
-        return widen(search, incumbent, levels)
+        spread = pool if search.threads > 1 else None
+        levels = CpuLevels(search.problem, incumbent.value, spread)
+        return Runs(search, incumbent, levels).widen()
 
 
 def load(search: Search, start: Incumbent) -> None:

@@ -1,14 +1,13 @@
 """Beam search on a GPU: levels of a million nodes and more; the kernels say how."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam import NO_KEY, Levels, widen
+from dpbb.flowshop.heuristics.beam import NO_KEY, Levels, Runs
 from dpbb.flowshop.heuristics.beam import load_polish as load
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.models.lb1_cuda import Lb1
@@ -66,8 +65,8 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     cupy.cuda.runtime.setDevice(DEVICE)  # a new thread has no context yet
     with cupy.cuda.Device(DEVICE), cupy.cuda.Stream(non_blocking=True) as stream:
         try:
-            levels = partial(GpuLevels, search.problem, incumbent.value)
-            return widen(search, incumbent, levels)
+            levels = GpuLevels(search.problem, incumbent.value)
+            return Runs(search, incumbent, levels).widen()
         finally:
             stream.synchronize()
             cupy.get_default_memory_pool().free_all_blocks()

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.plain import (
@@ -27,7 +27,6 @@ from dpbb.flowshop.heuristics.plain import (
     palmer,
     plain_search,
 )
-from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.heuristics import (
     COMPILING,
     NOTE_S,
@@ -39,9 +38,12 @@ from dpbb.heuristics import (
 )
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
-from dpbb.options import LB1, PROCESSORS, Heuristics
+from dpbb.options import PROCESSORS, Heuristics
 from dpbb.options.kinds import one_of
 from dpbb.problem import Incumbent, StartSearch
+
+if TYPE_CHECKING:
+    from dpbb.flowshop.problem import FlowShopProblem
 
 LARGE = 500**2 * 20
 """With more jobs^2 x machines NEH takes longer than a moment: Palmer's order first."""
@@ -160,7 +162,7 @@ def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent 
     """
     method, device = wanted.method, wanted.device
     one_of(*Heuristics, *HEURISTICS).check(method, "heuristics")
-    problem = _plain(problem)
+    problem = problem.plain
     root = problem.root_bound
     own = replace(wanted, lower_bound=max(root, wanted.lower_bound or root))
     threads = wanted.threads or physical_cores()
@@ -191,20 +193,14 @@ def improve_schedule(
     if wanted.method == Heuristics.AUTO:
         wanted = replace(wanted, initial=start.permutation.tolist())
         return first_incumbent(problem, wanted) or start
-    names = [name for name, method in HEURISTICS.items() if method.improves]
-    one_of(*names).check(wanted.method, "method")
+    one_of(*problem.plain.improving_methods).check(wanted.method, "method")
     least = wanted.lower_bound or 0
     limit = math.inf if wanted.time_limit_s is None else wanted.time_limit_s
     own = replace(wanted, lower_bound=least, iterations=None)
-    search = Search.of(_plain(problem), own, deadline=time.monotonic() + limit)
+    search = Search.of(problem.plain, own, deadline=time.monotonic() + limit)
     start = replace(start, proved=start.value <= least)
     heuristic = loaded(path_of(wanted.method, "cpu"), search, start)
     return start if start.proved or search.over else heuristic(search, start)
-
-
-def _plain(problem: FlowShopProblem) -> FlowShopProblem:
-    """Return the problem with the bound that beams have; not as a subclass, either."""
-    return FlowShopProblem(problem.instance, LB1, problem.front, problem.back)
 
 
 class Part(NamedTuple):
@@ -341,12 +337,12 @@ def _course(run: _Run) -> Course:
             limit_s = min(limit_s, left * 2 / 3)
     in_turn = search.threads == 1 or search.iterations is not None
     stages = _stages(wanted.method, wanted.device, n_jobs, n_machines, in_turn=in_turn)
-    paths = [[path_of(name, wanted.device) for name in names] for names, _ in stages]
-    loads = start_loading([path for stage in paths for path in stage], search, run.best)
+    paths = {n: path_of(n, wanted.device) for names, _ in stages for n in names}
+    loads = start_loading(paths, search, run.best)
     spent = 0.0
     try:
-        for stage, (_, until) in zip(paths, stages, strict=True):
-            waited = [loads[path] for path in stage]
+        for names, until in stages:
+            waited = [loads[name] for name in names]
             yield from _until_loaded(waited, run)
             heuristics = [load.result() for load in waited]
             threads = _shares(search.threads, wanted.device, len(heuristics))
@@ -386,19 +382,20 @@ def _shares(threads: int, device: str, parts: int) -> list[int]:
 
 
 def start_loading(
-    paths: Sequence[str], search: Search, start: Incumbent
+    paths: Mapping[str, str], search: Search, start: Incumbent
 ) -> dict[str, Future[Heuristic]]:
     """Load heuristics one after the other in a thread: Numba may compile for seconds.
 
-    Nothing interrupts a compilation, so nobody should have to wait for one.
+    ``paths``: by name. Nothing interrupts a compilation, so nobody should have to wait
+    for one.
     """
-    loads: dict[str, Future[Heuristic]] = {path: Future() for path in paths}
+    loads: dict[str, Future[Heuristic]] = {name: Future() for name in paths}
 
     def load() -> None:
-        for path, future in loads.items():
+        for name, future in loads.items():
             if future.set_running_or_notify_cancel():
                 try:
-                    future.set_result(loaded(path, search, start))
+                    future.set_result(loaded(paths[name], search, start))
                 except BaseException as error:  # noqa: BLE001 (raised by who waits)
                     future.set_exception(error)
 

@@ -214,7 +214,8 @@ def make_searches(
     threads: int | None = None,
 ) -> Searches:
     """Return searches that are ready to run; compilation is over."""
-    tenure = max(7, shop.n_jobs // 4) if tenure is None else tenure
+    if tenure is None:
+        tenure = max(7, (shop.n_jobs - sum(kept)) // 4)
     how = shop.times, starts, generations, tenure, kept
     if device == "gpu":
         return GpuSearches(*how)
@@ -277,7 +278,7 @@ def tabu(
     """
     incumbent = neh(search) if start is None else start
     given = search.problem.given
-    shop, kept = given.shop, given.kept
+    shop, kept = given.instance, (len(given.front), len(given.back))
     first, last = kept[0], shop.n_jobs - kept[1]
     if last - first < 2:
         return incumbent
@@ -290,7 +291,7 @@ def tabu(
         return incumbent.proved or search.over
 
     while left > 0 and not over():
-        sequence = given.in_shop(incumbent.permutation).astype(np.int32)
+        sequence = np.array(given.whole(incumbent.permutation), np.int32)
         starts = np.tile(sequence, (count, 1))
         for jobs in starts[alone:]:
             _swap_some(rng, jobs, first, last, KICK)
@@ -303,7 +304,7 @@ def tabu(
         def take(searches: Searches = searches) -> None:
             nonlocal incumbent
             best = searches.bests[searches.values[:, 1].argmin()]
-            found = best[first:last] - first
+            found = given.between(best.tolist(), "tabu")
             incumbent = improve(search, incumbent, found, "tabu")
 
         searches.run(over, take)
