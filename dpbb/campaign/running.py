@@ -22,7 +22,7 @@ from dpbb.campaign.folder import (
     features_of,
 )
 from dpbb.campaign.sets import KnownSchedule, named
-from dpbb.cluster.client.connect import placed
+from dpbb.cluster.client.connect import connect, placed
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
@@ -177,7 +177,9 @@ class Campaign:
             self.on_line(where)
         self.check_options(problems)
         if self.options.scheduler is not None:
-            self._host = host_of(self.options.scheduler)
+            # which writes the checkpoints
+            with connect(self.options.scheduler) as its_client:
+                self._host = str(its_client.run_on_scheduler(platform.node))
         sources = {one.digest: (source, one) for source, one in problems.items()}
         names = {named(instance_name_of(one)) for one in problems.values()}
         if self.schedules and not names & self.schedules.keys():
@@ -285,7 +287,12 @@ class Campaign:
                 ended = wait(running, POLL_S, FIRST_COMPLETED).done
                 for future in ended:
                     del running[future]
-                    record = self._recorded(future)
+                    try:
+                        record = future.result()
+                    except Exception as error:  # without a record the others stop
+                        self._broken = True
+                        self.on_line(f"no record: {error}; the campaign stops")
+                        raise
                     done += 1
                     self.on_line(_line(record, done, len(found)))
                 self.on_state(list(running.values()), done, len(found))
@@ -314,15 +321,6 @@ class Campaign:
                 yield
         else:
             yield
-
-    def _recorded(self, future: Future[Record]) -> Record:
-        """Return what an instance came to; without a record the others stop, too."""
-        try:
-            return future.result()
-        except Exception as error:
-            self._broken = True
-            self.on_line(f"no record: {error}; the campaign stops")
-            raise
 
     def _may_begin(self, record: Record, running: int) -> bool:
         if self.should_stop():
@@ -500,17 +498,6 @@ def _with_error(record: Record, error: Exception) -> Record:
 
 def _cost(record: Record) -> float:
     return float("inf") if record.estimated is None else record.estimated
-
-
-def host_of(scheduler: str) -> str:
-    """Return the name of a scheduler's machine, which writes the checkpoints.
-
-    ClusterError: nobody answers there.
-    """
-    from dpbb.cluster.client.connect import connect
-
-    with connect(scheduler) as client:
-        return str(client.run_on_scheduler(platform.node))
 
 
 def _line(record: Record, done: int, of: int) -> str:

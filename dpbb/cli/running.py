@@ -106,16 +106,21 @@ def _tells(options: SolveOptions) -> bool:
 
 
 def run_and_show(
-    args: argparse.Namespace, options: SolveOptions, search: Callable[..., Result]
+    args: argparse.Namespace,
+    options: SolveOptions,
+    search: Callable[..., Result],
+    text: Callable[[Result], str] | None = None,
 ) -> int:
     """Search with progress on stderr, show and write the result; the exit code.
 
     Parameters
     ----------
     args
-        With ``output`` and ``json``.
+        With ``output`` and ``json``, and perhaps ``on_end``.
     search
         Called with ``progress`` and ``should_stop``; returns the result.
+    text
+        What is shown of the result; default: its JSON or summary.
     """
     from dpbb.progress.notices import END, facts_of_result, noticed, telling
     from dpbb.solving.arguments import shown_by
@@ -123,7 +128,7 @@ def run_and_show(
     unwritten = None
     with (
         logging_to_stderr(options.verbosity),
-        telling(args.on_end) as told,
+        telling(getattr(args, "on_end", None)) as told,
         stopping() as asked,
     ):
         progress = noticed(shown_by(None, options), told)
@@ -133,23 +138,22 @@ def run_and_show(
         except UnwrittenError as error:
             unwritten, result = error, error.result
         told.tell(END, facts_of_result(result))
+    path = args.output
     try:
-        write_schedule(result, args.output, options)
+        if path is not None and result.permutation is None:
+            print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
+        elif path is not None:
+            result.write_schedule(Path(path))
+            if _tells(options):
+                print(f"dpbb: wrote {path}", file=sys.stderr)
         if unwritten is not None:
             raise unwritten
     finally:  # what was found is not lost with a full disk
-        print(result.to_json() if args.json else fitted(result.summary()))
+        if text is not None:
+            print(text(result))
+        else:
+            print(result.to_json() if args.json else fitted(result.summary()))
     return EXIT_CODES[result.status]
-
-
-def write_schedule(result: Result, path: str | None, options: SolveOptions) -> None:
-    """Write the schedule of a result, if it has one; DpbbError if that fails."""
-    if path is not None and result.permutation is None:
-        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
-    elif path is not None:
-        result.write_schedule(Path(path))
-        if _tells(options):
-            print(f"dpbb: wrote {path}", file=sys.stderr)
 
 
 def print_rows(rows: Mapping[str, object]) -> None:

@@ -21,15 +21,7 @@ from dpbb.cli.arguments import (
     given_options,
 )
 from dpbb.cli.output import fitted
-from dpbb.cli.running import (
-    EXIT_CODES_TEXT,
-    check_files,
-    logging_to_stderr,
-    problem_of,
-    run_and_show,
-    stopping,
-    write_schedule,
-)
+from dpbb.cli.running import EXIT_CODES_TEXT, check_files, problem_of, run_and_show
 from dpbb.errors import DpbbError, OptionError
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options import OPTIONS, SolveOptions
@@ -210,13 +202,12 @@ def run_heuristic(args: argparse.Namespace) -> int:
         args.time = OPTIONS["heuristic_time_s"].kind.parse(args.time, "--time")
     problem = problem_of(args, options)
     check_files(args, given)
-    with logging_to_stderr(options.verbosity), stopping() as asked:
-        from dpbb.solving.arguments import shown_by
+    known = best_known_of(problem)
+
+    def search(**how: Any) -> Result:
         from dpbb.solving.heuristic import heuristic
 
-        progress = shown_by(None, options)
-        asked.alert = progress.alert
-        result = heuristic(
+        return heuristic(
             problem,
             args.method,
             time_limit_s=args.time,
@@ -226,18 +217,16 @@ def run_heuristic(args: argparse.Namespace) -> int:
             iterations=args.iterations,
             initial=options.initial,
             scheduler=options.scheduler,
-            progress=progress,
-            should_stop=asked,
+            **how,
         )
-    known = best_known_of(problem)
-    try:
-        write_schedule(result, args.output, options)
-    finally:  # what was found is not lost with a full disk
-        if args.json:
-            upper = None if known is None else known.upper_bound
-            print(json_text({**json.loads(result.to_json()), "best_known": upper}))
-        else:
-            print(fitted(_found(result, known)))
+
+    def text(result: Result) -> str:
+        if not args.json:
+            return fitted(_found(result, known))
+        upper = None if known is None else known.upper_bound
+        return json_text({**json.loads(result.to_json()), "best_known": upper})
+
+    run_and_show(args, options, search, text)
     return 0
 
 

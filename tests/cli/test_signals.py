@@ -17,7 +17,7 @@ from dpbb.estimation import background
 
 pytestmark = pytest.mark.cluster
 
-ARGUMENTS = ("solve", "ta056", "--json", "--heuristics", "neh")
+ARGUMENTS = ("solve", "ta056", "--json", "--heuristics")
 BUSY = " M/s "  # a row of the tree, once it is being explored: it takes hours
 TIMEOUT_S = 100
 
@@ -25,9 +25,9 @@ TIMEOUT_S = 100
 class Solve:
     """A ``dpbb solve`` in a process of its own."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, heuristics="neh"):
         self.process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "dpbb", *ARGUMENTS, *arguments],
+            [sys.executable, "-m", "dpbb", *ARGUMENTS, heuristics, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -100,7 +100,7 @@ def test_sigterm_saves_what_was_explored(tmp_path):
 
 
 def test_signal_during_the_heuristics_prints_their_schedule():
-    with Solve("--heuristics", "ig", "--heuristic-time", "50") as solve:
+    with Solve("--heuristic-time", "50", heuristics="ig") as solve:
         solve.until("H")
         solve.process.send_signal(signal.SIGTERM)
         code, out = solve.end()
@@ -115,7 +115,7 @@ def test_signal_during_the_heuristics_prints_their_schedule():
 )
 def test_second_signal_quits_at_once_and_leaves_nothing(first, second, tmp_path):
     """No worker, no file for the schedule; 130 whichever the signals are."""
-    with Solve("--heuristics", "none", "--output", tmp_path / "s.csv") as solve:
+    with Solve("--output", tmp_path / "s.csv", heuristics="none") as solve:
         solve.until(BUSY)
         (worker,) = (
             child
