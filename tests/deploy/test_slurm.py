@@ -221,7 +221,7 @@ def test_try_that_explores_nothing_is_not_queued_again(slurm, tmp_path):
 
 
 def test_bad_input_fails_and_is_not_tried_again(slurm, tmp_path):
-    job = Job(slurm, tmp_path, "ckpt", "ta999")
+    job = Job(slurm, tmp_path, "ckpt", "ta001", "--initial", "1 0")
     assert job.end() == ("FAILED", "2:0")
     assert slurm.restarts(job.number) == 0
 
