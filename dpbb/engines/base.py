@@ -19,7 +19,7 @@ from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.problems import model_of
-from dpbb.tree.branching import refusal
+from dpbb.tree.branching import order_of, refusal
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 
@@ -163,14 +163,78 @@ class Session(Protocol):
         return
 
 
-def check_disjoint(session: Session, unit: WorkUnit) -> None:
-    """Check that a session has none of the roots of a unit.
+class HostSession(Session):
+    """What sessions share whose open nodes are in memory of the host.
 
-    InvariantError: it has: leaves would be explored twice.
+    Parameters
+    ----------
+    problem, tree
+        What the tree is a function of.
+    ub
+        Upper bound before the first call of ``advance``.
+    all_optima
+        Prune only LB > UB and collect the optimal leaves.
     """
-    everything = WorkUnit.concatenate([session.remaining(), unit])
-    if not everything.is_ordered_and_disjoint():
-        raise InvariantError("expected roots disjoint from the session's open ones")
+
+    def __init__(
+        self, problem: Problem[Any], tree: TreeOptions, ub: int, *, all_optima: bool
+    ) -> None:
+        self._problem = problem
+        self._order = order_of(tree, problem.n_jobs)
+        self._ub, self._all_optima = ub, all_optima
+        self._pending = WorkUnit.empty(problem.n_jobs)  # loaded, not yet walked to
+        self._found: list[Candidate] = []  # of this slice, all of one value
+        self._decomposed = self._leaves = 0
+        self._closed = np.zeros(problem.n_jobs + 1, np.int64)
+
+    def load(self, unit: WorkUnit) -> None:
+        """Add roots to explore; they are walked to at the next slice.
+
+        Raises
+        ------
+        ValueError
+            The unit is of another number of jobs.
+        InvariantError
+            It overlaps what is open: leaves would be explored twice.
+        """
+        if not WorkUnit.concatenate([self.remaining(), unit]).is_ordered_and_disjoint():
+            raise InvariantError("expected roots disjoint from the session's open ones")
+        self._pending = WorkUnit.concatenate([self._pending, unit])
+        self._decomposed += unit.owned_ancestors
+
+    def _take_pending(self) -> WorkUnit:
+        pending, self._pending = self._pending, WorkUnit.empty(self._problem.n_jobs)
+        return pending
+
+    def _lower(self, ub: int) -> None:
+        """Close what an UB that has fallen prunes."""
+        self._ub = ub
+
+    def _take_leaf(self, value: int, permutation: NDArray[np.intp]) -> None:
+        """Take a leaf if it is better, or, for all optima, as good as the best."""
+        if value >= self._ub:
+            return
+        ub = value + self._all_optima
+        if ub < self._ub:
+            self._found = []
+            self._lower(ub)
+        self._found.append(Candidate(value, permutation))
+
+    def _slice(self, open_roots: int, least_lb: int | None) -> Slice:
+        """Everything since the last slice; the counters start again."""
+        part = Slice(
+            decomposed=self._decomposed,
+            leaves=self._leaves,
+            closed=self._closed,
+            best=self._found[0] if self._found else None,
+            open_roots=open_roots,
+            least_lb=least_lb,
+            exhausted=open_roots == 0,
+            optima=tuple(self._found) if self._all_optima else (),
+        )
+        self._found, self._decomposed, self._leaves = [], 0, 0
+        self._closed = np.zeros_like(self._closed)
+        return part
 
 
 @runtime_checkable

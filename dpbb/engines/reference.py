@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Candidate, Device, Engine, Session, Slice, check_disjoint
+from dpbb.engines.base import Device, Engine, HostSession, Slice
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem
-from dpbb.tree.branching import bound_children, order_of, refusal
+from dpbb.tree.branching import bound_children, refusal
 from dpbb.tree.work_unit import WorkUnit
 
 
@@ -75,41 +75,18 @@ class Level:
     is_open: NDArray[np.bool_]
 
 
-class ReferenceSession(Session):
-    """See ``dpbb.engines.base.Session``.
-
-    ``all_optima``: prune only LB > UB and collect the optimal leaves.
-    """
+class ReferenceSession(HostSession):
+    """See ``dpbb.engines.base.Session``."""
 
     def __init__(
         self, problem: Problem[Any], tree: TreeOptions, ub: int, *, all_optima: bool
     ) -> None:
-        self._problem, self._tree = problem, tree
-        self._root = problem.root_state(), order_of(tree, problem.n_jobs)
-        self._ub = ub
-        self._all_optima = all_optima
+        super().__init__(problem, tree, ub, all_optima=all_optima)
+        self._tree, self._root = tree, problem.root_state()
         # the path from the root down, and the child taken at each level but the last
         self._levels: list[Level] = []
         self._path: list[int] = []
-        # loaded roots that were not started yet; roots of one session are disjoint
-        self._pending: deque[tuple[int, ...]] = deque()
-        self._found: list[Candidate] = []
-        self._decomposed = self._leaves = 0
-        self._closed = np.zeros(problem.n_jobs + 1, np.int64)
-
-    def load(self, unit: WorkUnit) -> None:
-        """Add roots to explore.
-
-        Raises
-        ------
-        ValueError
-            The unit is of another number of jobs.
-        InvariantError
-            It overlaps what is open: leaves would be explored twice.
-        """
-        check_disjoint(self, unit)
-        self._pending.extend(unit.roots())
-        self._decomposed += unit.owned_ancestors
+        self._waiting: deque[tuple[int, ...]] = deque()  # roots to be started
 
     def advance(
         self, ub: int, max_seconds: float, most_roots: int | None = None
@@ -118,17 +95,19 @@ class ReferenceSession(Session):
         deadline = perf_counter() + max_seconds
         if ub < self._ub:
             self._lower(ub)
-        self._found = []
-        while self._go_up() or self._pending:
+        self._waiting.extend(self._take_pending().roots())
+        while self._go_up() or self._waiting:
             if self._levels:
                 child = int(self._levels[-1].is_open.argmax())
                 self._levels[-1].is_open[child] = False
                 self._visit(*self._take(child))
             else:
-                self._start(self._pending.popleft())
+                self._start(self._waiting.popleft())
             if perf_counter() >= deadline:
                 break
-        return self._report()
+        least = [int(level.bounds[path[-1]]) for path, level in self._open()]
+        known = None if self._waiting else min(least, default=None)
+        return self._slice(len(least) + len(self._waiting), known)
 
     def donate(self, max_roots: int) -> WorkUnit:
         """Give every second open root away, shallow ones first if there are many."""
@@ -136,13 +115,15 @@ class ReferenceSession(Session):
         gone = set(given.roots())
         for path, level in self._open():
             level.is_open[path[-1]] = path not in gone
-        self._pending = deque(root for root in self._pending if root not in gone)
+        self._waiting = deque(root for root in self._waiting if root not in gone)
+        self._pending = self._pending.take(~self._pending.covered_by(given))
         return given
 
     def remaining(self) -> WorkUnit:
         """All open roots."""
         paths = [path for path, _ in self._open()]
-        return WorkUnit.from_paths(self._problem.n_jobs, [*paths, *self._pending])
+        begun = WorkUnit.from_paths(self._problem.n_jobs, [*paths, *self._waiting])
+        return WorkUnit.concatenate([begun, self._pending])
 
     def _open(self) -> Iterator[tuple[tuple[int, ...], Level]]:
         """Yield the paths of all open nodes, each with its parent."""
@@ -152,7 +133,7 @@ class ReferenceSession(Session):
 
     def _start(self, root: tuple[int, ...]) -> None:
         """Go down to a root and visit it, unless its path is pruned on the way."""
-        node = self._root
+        node = self._root, self._order
         for depth, child in enumerate(root):
             level = self._bound(*node)
             if level.bounds[child] >= self._ub:
@@ -204,41 +185,16 @@ class ReferenceSession(Session):
 
     def _lower(self, ub: int) -> None:
         """Close the open children whose bound is not below an UB that has fallen."""
-        self._ub = ub
+        super()._lower(ub)
         for depth, level in enumerate(self._levels, 1):
             pruned = level.is_open & (level.bounds >= ub)
             self._closed[depth] += np.count_nonzero(pruned)
             level.is_open &= ~pruned
 
     def _evaluate(self, last: NDArray[np.intp]) -> None:
-        """Take the leaf if it is better, or, for all optima, as good as the best."""
+        """Evaluate the leaf at the path's end."""
         ends: tuple[list[int], list[int]] = [], []
         for level, child in zip(self._levels, self._path, strict=True):
             ends[level.back].append(int(level.jobs[child]))
         permutation = np.array([*ends[0], *last, *ends[1][::-1]], np.intp)
-        value = self._problem.evaluate(permutation)
-        if value >= self._ub:
-            return
-        ub = value + 1 if self._all_optima else value
-        if ub < self._ub:
-            self._found = []
-            self._lower(ub)
-        self._found.append(Candidate(value, permutation))
-
-    def _report(self) -> Slice:
-        """Everything since the last slice; the counters start again."""
-        least = [int(level.bounds[path[-1]]) for path, level in self._open()]
-        open_roots = len(least) + len(self._pending)
-        part = Slice(
-            decomposed=self._decomposed,
-            leaves=self._leaves,
-            closed=self._closed,
-            best=self._found[0] if self._found else None,
-            open_roots=open_roots,
-            least_lb=None if self._pending else min(least, default=None),
-            exhausted=open_roots == 0,
-            optima=tuple(self._found) if self._all_optima else (),
-        )
-        self._decomposed = self._leaves = 0
-        self._closed = np.zeros_like(self._closed)
-        return part
+        self._take_leaf(self._problem.evaluate(permutation), permutation)

@@ -9,37 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Candidate, Session, Slice, check_disjoint
+from dpbb.engines.base import Candidate, HostSession, Slice
 from dpbb.engines.cpu.explore import (
+    IDLE,
     MOST_JOBS_BY_TURNS,
     explore,
     settle_stack,
     unload_stack,
 )
-from dpbb.engines.cpu.pool import SiblingPool
-from dpbb.engines.cpu.sharing import IDLE
 from dpbb.engines.cpu.state import (
+    CONTROL_SIZE,
     DECOMPOSED,
     DEPTH,
     DONE,
+    EXPLORERS,
     HUNGRY,
     LEAVES,
     N_FOUND,
     POLL,
     POLL_MASK,
     STOP,
+    TOP,
     UB,
     WAITING,
     Explorer,
     make_explorer,
+    make_pool,
     make_tables,
 )
-from dpbb.engines.cpu.walk import load_roots
+from dpbb.engines.cpu.walk import load_roots, write_paths
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
-from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 SLEEP_S = 0.0005
@@ -48,22 +50,21 @@ SLEEP_S = 0.0005
 BY_TURNS = 2
 """Explorers of a thread, see ``explore``; only the first works on many jobs."""
 
+SPARE_SETS = 64
+"""Sibling sets an explorer that explorers may leave on the pool for each other."""
 
-class CpuSession(Session):
+
+class CpuSession(HostSession):
     """See ``dpbb.engines.base.Session``.
 
     Parameters
     ----------
     model
         The class of models of the problem, see ``dpbb.kernels.models``.
-    problem, tree
-        What the tree is a function of.
+    problem, tree, ub, all_optima
+        As of ``HostSession``.
     threads
         Number of threads, each with two explorers.
-    ub
-        Upper bound before the first call of ``advance``.
-    all_optima
-        Prune only LB > UB and collect the optimal leaves.
     """
 
     def __init__(
@@ -76,8 +77,8 @@ class CpuSession(Session):
         *,
         all_optima: bool,
     ) -> None:
+        super().__init__(problem, tree, ub, all_optima=all_optima)
         n_jobs = problem.n_jobs
-        self._order = order_of(tree, n_jobs)
         dtype = model.narrowest_dtype(problem, ub)
         self._lane = dtype(0)
         compiled_for = model.of(problem, tree.root_order, dtype)
@@ -88,15 +89,11 @@ class CpuSession(Session):
             )
         self._tables = make_tables(compiled_for, problem, tree, all_optima=all_optima)
         self._tables_at = addresses(self._tables)
-        self._ub = ub
-        self._all_optima = all_optima
         self._all_threads = threads
         self._at_work = BY_TURNS if n_jobs <= MOST_JOBS_BY_TURNS else 1
         self._explorers = self._idle(threads)
         self._walker = make_explorer(self._tables)
         self._pool = SiblingPool(n_jobs, self._at_work * threads)
-        self._pending = WorkUnit.empty(n_jobs)
-        self._decomposed = 0
         self._n_open = 0
         self._least: int | None = None
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
@@ -110,18 +107,6 @@ class CpuSession(Session):
         self._tables = self._tables._replace(keeps_ub=1)
         self._tables_at = addresses(self._tables)
 
-    def load(self, unit: WorkUnit) -> None:
-        """Add roots to explore.
-
-        Raises
-        ------
-        InvariantError
-            They overlap what is open: leaves would be explored twice.
-        """
-        check_disjoint(self, unit)
-        self._pending = WorkUnit.concatenate([self._pending, unit])
-        self._decomposed += unit.owned_ancestors
-
     def advance(
         self, ub: int, max_seconds: float, most_roots: int | None = None
     ) -> Slice:
@@ -131,8 +116,7 @@ class CpuSession(Session):
         self._ub = min(self._ub, ub)
         control[UB] = max(0, min(self._ub, self._tables.largest))
         control[POLL] = POLL_MASK if max_seconds > 0 else 0
-        pending, self._pending = self._pending, WorkUnit.empty(self._tables.n_jobs)
-        self._walk(pending)
+        self._walk(self._take_pending())
         self._count_open()
         if self._n_open:
             self._explore(deadline)
@@ -253,15 +237,12 @@ class CpuSession(Session):
 
     def _report(self) -> Slice:
         """Everything since the last slice; the counters start again."""
-        decomposed, leaves = self._decomposed, 0
-        self._decomposed = 0
-        closed = np.zeros(self._tables.n_jobs + 1, np.int64)
         found: list[Candidate] = []
         for explorer in (*self._explorers, self._walker):
             counts = explorer.counts
-            decomposed += int(counts[DECOMPOSED])
-            leaves += int(counts[LEAVES])
-            closed += explorer.closed
+            self._decomposed += int(counts[DECOMPOSED])
+            self._leaves += int(counts[LEAVES])
+            self._closed += explorer.closed
             found += [
                 Candidate(int(row[0]), self._order[row[1:]])
                 for row in explorer.found[: counts[N_FOUND]]
@@ -269,18 +250,9 @@ class CpuSession(Session):
             counts[DECOMPOSED] = counts[LEAVES] = counts[N_FOUND] = 0
             explorer.closed[:] = 0
         least_cost = min((leaf.value for leaf in found), default=None)
-        found = [leaf for leaf in found if leaf.value == least_cost]
+        self._found = [leaf for leaf in found if leaf.value == least_cost]
         self._ub = min(self._ub, self._kernel_ub)
-        return Slice(
-            decomposed=decomposed,
-            leaves=leaves,
-            closed=closed,
-            best=found[0] if found else None,
-            open_roots=self._n_open,
-            least_lb=self._least,
-            exhausted=self._n_open == 0,
-            optima=tuple(found) if self._all_optima else (),
-        )
+        return self._slice(self._n_open, self._least)
 
     def _export(self) -> tuple[WorkUnit, NDArray[np.int64], NDArray[np.int64]]:
         """All walked open roots, moved to the pool, and where each of them is."""
@@ -290,3 +262,94 @@ class CpuSession(Session):
                 self._tables_at, addresses(explorer), self._pool.address, self._lane
             )
         return self._pool.export()
+
+
+class SiblingPool:
+    """Sets of open siblings that wait for an explorer.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of jobs of the tree.
+    explorers
+        Number of explorers that share the pool.
+    """
+
+    def __init__(self, n_jobs: int, explorers: int) -> None:
+        self._n_jobs = n_jobs
+        self._spare = SPARE_SETS * explorers
+        self.control = np.zeros(CONTROL_SIZE, np.int64)
+        self.control[EXPLORERS] = explorers
+        self._arrays = make_pool(n_jobs, self._spare, self.control)
+        self.address = addresses(self._arrays)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sibling sets."""
+        return int(self.control[TOP])
+
+    def serve(self, explorers: int) -> None:
+        """Be there for so many explorers from now on; none is at work."""
+        self._spare = SPARE_SETS * explorers
+        self.control[EXPLORERS] = explorers
+        self.reserve(0)
+
+    def reserve(self, n_sets: int) -> None:
+        """Make room for so many more sets, or give back what is no longer needed."""
+        top = self.n_sets
+        needed = top + n_sets + self._spare
+        if needed <= self._arrays.capacity <= 4 * needed:
+            return
+        old = self._arrays
+        new = make_pool(self._n_jobs, needed, self.control)
+        for name in ("level", "least", "path", "mask"):
+            getattr(new, name)[:top] = getattr(old, name)[:top]
+        self._arrays, self.address = new, addresses(new)
+
+    def prune(self, ub: int) -> tuple[np.ndarray, int, int]:
+        """Drop the sets that a fallen ub prunes, and empty ones.
+
+        Returns
+        -------
+        closed : ndarray of int64, shape (n_jobs + 1,)
+            Number of roots dropped at each depth.
+        n_open, least
+            Number of roots left and their least bound, -1 if there are none.
+        """
+        top = self.n_sets
+        level, least, path, mask = (part[:top] for part in self._arrays[2:])
+        sizes = np.bitwise_count(mask).sum(axis=1, dtype=np.int64)
+        pruned = least >= ub
+        closed = np.zeros(self._n_jobs + 1, np.int64)
+        np.add.at(closed, level[pruned] + 1, sizes[pruned])
+        kept = ~pruned & (sizes > 0)
+        left = int(kept.sum())
+        if left < top:
+            for part in (level, least, path, mask):
+                part[:left] = part[kept]
+            self.control[TOP] = left
+        least_left = int(least[:left].min()) if left else -1
+        return closed, int(sizes[kept].sum()), least_left
+
+    def export(self) -> tuple[WorkUnit, np.ndarray, np.ndarray]:
+        """All roots, in order, and the set and bit of each for ``remove``."""
+        top = self.n_sets
+        n_roots = int(np.bitwise_count(self._arrays.mask[:top]).sum(dtype=np.int64))
+        width = int(self._arrays.level[:top].max(initial=0)) + 1
+        depths = np.zeros(n_roots, np.uint16)
+        digits = np.zeros((n_roots, width), np.uint16)
+        sets, bits = np.zeros(n_roots, np.int64), np.zeros(n_roots, np.int64)
+        write_paths(
+            self._n_jobs,
+            self.address,
+            width,
+            *(part.ctypes.data for part in (depths, digits, sets, bits)),
+        )
+        unit, order = WorkUnit.from_table(self._n_jobs, depths, digits)
+        return unit, sets[order], bits[order]
+
+    def remove(self, sets: np.ndarray, bits: np.ndarray) -> None:
+        """Take roots off the pool, named as by ``export``."""
+        word, bit = np.divmod(bits, 64)
+        mask = np.left_shift(np.uint64(1), bit.astype(np.uint64))
+        np.bitwise_and.at(self._arrays.mask, (sets, word), ~mask)

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dpbb.engines.cpu.explore import record_leaf
+from dpbb.engines.cpu.explore import least_of_mask, push, record_leaf
 from dpbb.engines.cpu.node import descend, enter, open_children, prepare, release
-from dpbb.engines.cpu.sharing import least_of_mask, push
 from dpbb.engines.cpu.state import (
     DECOMPOSED,
     DEPTH,

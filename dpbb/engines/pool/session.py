@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.base import Candidate, Session, Slice, check_disjoint
+from dpbb.engines.base import HostSession, Slice
 from dpbb.engines.pool.bounding import Brancher
 from dpbb.engines.pool.nodes import BACK_BIT, Batch, NodePool
 from dpbb.options import Selection, TreeOptions, Tuning
 from dpbb.problem import Problem, costs_of, root_bound
-from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 logger = logging.getLogger(__name__)
@@ -61,13 +60,13 @@ class Bounded(NamedTuple):
     digit: NDArray[np.int64]
 
 
-class PoolSession(Session):
+class PoolSession(HostSession):
     """See ``dpbb.engines.base.Session``.
 
     Parameters
     ----------
-    problem, tree
-        What is explored.
+    problem, tree, ub, all_optima
+        As of ``HostSession``.
     brancher
         What bounds children.
     threads
@@ -85,10 +84,9 @@ class PoolSession(Session):
         threads: int,
         all_optima: bool,
     ) -> None:
+        super().__init__(problem, tree, ub, all_optima=all_optima)
         n_jobs = problem.n_jobs
-        self._problem, self._brancher = problem, brancher
-        self._order = order_of(tree, n_jobs)
-        self._ub, self._all_optima = ub, all_optima
+        self._brancher = brancher
         self._all_threads = self._n_threads = threads
         self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
         self._selection = tuning.selection or Selection.HYBRID
@@ -99,34 +97,20 @@ class PoolSession(Session):
         self._size = tuning.pool_size or brancher.first_size * threads
         self._is_given = tuning.pool_size is not None
         self._pool = NodePool(n_jobs, root_bound(problem), ub)
-        self._pending = WorkUnit.empty(n_jobs)
-        self._decomposed = self._leaves = 0
-        self._closed = np.zeros(n_jobs + 1, np.int64)
-        self._found: list[Candidate] = []
         self._interrupted = threading.Event()
 
     def interrupt(self) -> None:
         """End the slice under way after the batches that are on their way."""
         self._interrupted.set()
 
-    def load(self, unit: WorkUnit) -> None:
-        """Add roots; they are walked to at the next slice.
-
-        InvariantError: they overlap what is open: leaves would be explored twice.
-        """
-        check_disjoint(self, unit)
-        self._pending = WorkUnit.concatenate([self._pending, unit])
-        self._decomposed += unit.owned_ancestors
-
     def advance(
         self, ub: int, max_seconds: float, most_roots: int | None = None
     ) -> Slice:
         """Bound batches for about ``max_seconds``, at least one."""
         deadline = time.perf_counter() + max_seconds
-        self._found = []
         if ub < self._ub:
             self._lower(ub)
-        pending, self._pending = self._pending, WorkUnit.empty(self._problem.n_jobs)
+        pending = self._take_pending()
         for begin in range(0, len(pending), ROOTS_AT_A_TIME):
             self._walk(pending.take(slice(begin, begin + ROOTS_AT_A_TIME)))
         flight: deque[tuple[Batch, Callable[[], Bounded]]] = deque()
@@ -148,7 +132,8 @@ class PoolSession(Session):
             is_small = shrinks and self._pool.size <= (most_roots or 0)
             goes_on = now < deadline and not self._interrupted.is_set() and not is_small
         self._interrupted.clear()
-        return self._report()
+        # the root's bound, 0, has not been computed
+        return self._slice(self._pool.size, self._pool.least_bound or None)
 
     def donate(self, max_roots: int) -> WorkUnit:
         """Give every second open root away, shallow ones first if there are many."""
@@ -279,17 +264,10 @@ class PoolSession(Session):
         rows = self._order[leaves.rows]
         values = costs_of(self._problem, rows)
         for index in np.flatnonzero(values < self._ub).tolist():
-            value = int(values[index])
-            if value >= self._ub:
-                continue
-            ub = value + 1 if self._all_optima else value
-            if ub < self._ub:
-                self._found = []
-                self._lower(ub)
-            self._found.append(Candidate(value, rows[index]))
+            self._take_leaf(int(values[index]), rows[index])
 
     def _lower(self, ub: int) -> None:
-        self._ub = ub
+        super()._lower(ub)
         self._closed += self._pool.prune(ub)
 
     def _resize(self, parents: Batch, seconds: float) -> None:
@@ -302,23 +280,6 @@ class PoolSession(Session):
             self._size = min(2 * self._size, LARGEST)
         elif seconds > long:
             self._size = max(1, self._size // 2)
-
-    def _report(self) -> Slice:
-        """Everything since the last slice; the counters start again."""
-        least = self._pool.least_bound
-        part = Slice(
-            decomposed=self._decomposed,
-            leaves=self._leaves,
-            closed=self._closed,
-            best=self._found[0] if self._found else None,
-            open_roots=self._pool.size,
-            least_lb=least or None,  # the root's has not been computed
-            exhausted=self._pool.size == 0,
-            optima=tuple(self._found) if self._all_optima else (),
-        )
-        self._decomposed = self._leaves = 0
-        self._closed = np.zeros_like(self._closed)
-        return part
 
     # -- roots --------------------------------------------------------------------
 
