@@ -108,8 +108,7 @@ def estimate(
     prune_at = ub + chosen.all_optima
 
     from dpbb.estimation.confidence import doubts, interval
-    from dpbb.estimation.rules import chosen_rule
-    from dpbb.estimation.sampling import Sampler
+    from dpbb.estimation.sampling import Sampler, chosen_rule
     from dpbb.kernels.cores import physical_cores
 
     threads = chosen.threads or physical_cores()

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,12 +31,13 @@ from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.confidence import Found, Round
 from dpbb.estimation.levels import CompiledNodes, Nodes, PlainNodes
-from dpbb.estimation.result import MOST_NODES
+from dpbb.estimation.result import MOST_NODES, count
 from dpbb.estimation.roots import MOST_WEIGHT, RootSample, thin
-from dpbb.options import TreeOptions
-from dpbb.problem import Problem
+from dpbb.kernels.cores import physical_cores
+from dpbb.options import BranchingRule, SolveOptions, TreeOptions
+from dpbb.problem import Problem, root_bound
 from dpbb.problems import model_of
-from dpbb.tree.branching import refusal
+from dpbb.tree.branching import refusal, settled_rule, tree_of
 from dpbb.tree.work_unit import WorkUnit
 
 LEAST_STRATA, MOST_STRATA = 8, 4096
@@ -391,3 +393,54 @@ def steps_to(samples: int) -> list[int]:
     while steps[0] > FIRST_SAMPLES or len(steps) < 2:
         steps.insert(0, max(1, steps[0] // GROWTH))
     return steps
+
+
+# -- the branching rule of a tree of many jobs, by estimates of two --------------------
+
+SAMPLES, PROBES = 32, 8
+"""Nodes kept of a stratum, and independent probes: the seed alone decides."""
+
+MOST_SPAN = 128
+"""From the root's bound to the upper bound; of more either estimate takes too long."""
+
+CLEARLY_FEWER = 10
+"""So many times as large the default's tree has to be. From 200 jobs on either may be
+a million times as large, and estimates are rough. Figures: docs/table.md."""
+
+
+def chosen_rule(
+    problem: Problem[Any],
+    options: SolveOptions,
+    ub: int,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> tuple[BranchingRule, str]:
+    """Return the rule of a tree with LB < ub, and why, for people.
+
+    It is the one that is given or the problem's first. Where that is ``maxsum``, it is
+    ``minmin`` if that tree is estimated to be far smaller.
+    """
+    settled = settled_rule(problem, options.branching)
+    if settled is not None:
+        return settled, ""
+    first, other = BranchingRule.MAXSUM, BranchingRule.MINMIN
+    if ub - root_bound(problem) > MOST_SPAN:
+        return first, ""
+    nodes = []
+    for rule in (other, first):
+        tree = tree_of(problem, options.replace(branching=rule), ub)
+        try:
+            rounds = Sampler(problem, tree, ub).rounds(
+                seconds=0.0,  # as many samples as are asked for, whatever they take
+                samples=SAMPLES,
+                probes=PROBES,
+                threads=options.threads or physical_cores(),
+                seed=options.seed,
+                should_stop=should_stop,
+            )
+        except OptionError:  # they do not fit into memory
+            return first, ""
+        nodes.append(fmean(found.decomposed for found in rounds[-1].found))
+    if nodes[0] * CLEARLY_FEWER > nodes[1]:
+        return first, ""
+    few, many = map(count, nodes)
+    return other, f"{other}: about {few} nodes below {ub}, {many} by {first}"

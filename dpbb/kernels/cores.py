@@ -11,16 +11,11 @@ from dpbb.options.kinds import whole
 T = TypeVar("T")
 
 
-def usable_cpus() -> set[int]:
-    """Return the logical cores that this process may use, at least one."""
-    if hasattr(os, "sched_getaffinity"):
-        return set(os.sched_getaffinity(0))
-    return set(range(os.cpu_count() or 1))
-
-
 def usable_cores() -> int:
     """Logical cores that this process may use, at least 1."""
-    return len(usable_cpus())
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def physical_cores() -> int:

@@ -226,7 +226,7 @@ def with_rule(
     options, ub = plan.options, plan.upper_bound
     if ub is None or settled_rule(plan.problem, options.branching) is not None:
         return plan, ""
-    from dpbb.estimation.rules import chosen_rule
+    from dpbb.estimation.sampling import chosen_rule
 
     found = _in_time(
         partial(chosen_rule, plan.problem, options, ub),

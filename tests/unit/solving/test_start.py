@@ -151,7 +151,7 @@ def test_of_many_jobs_the_rule_of_a_far_smaller_tree_is_taken(cutoff, given, rul
 
 
 def test_no_estimate_says_the_rule_of_few_jobs_or_of_no_tree(monkeypatch):
-    monkeypatch.setattr("dpbb.estimation.rules.chosen_rule", pytest.fail)
+    monkeypatch.setattr("dpbb.estimation.sampling.chosen_rule", pytest.fail)
     for plan in plan_of(initial=ORDER), many_jobs():
         assert with_rule(plan) == (plan, "")
 
