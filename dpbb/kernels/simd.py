@@ -331,21 +331,25 @@ def reduce_pairs(a: Any) -> Any:
     return types.int64(a), emit
 
 
-@intrinsic
-def reverse(a: Any) -> Any:
-    """Lanes in the opposite order."""
-    expect_vector(a, "operand")
-    order = list(range(a.lanes))[::-1]
-    return a(a), lambda _, builder, x: shuffle(builder, x, order)
+def _shuffled(name: str, order: Callable[[int], list[int]]) -> Any:
+    """Make an intrinsic of some of the lanes of a vector: of how many lanes which."""
+
+    def operation(a: Any) -> Any:
+        expect_vector(a, "operand")
+        lanes = order(a.lanes)
+        result = VectorType(a.dtype, len(lanes))
+        return result(a), lambda _, builder, x: shuffle(builder, x, lanes)
+
+    operation.__name__ = operation.__qualname__ = name
+    return intrinsic(operation)
 
 
-@intrinsic
-def evens(a: Any) -> Any:
-    """Return the first of each pair, as a vector of half the lanes."""
-    expect_vector(a, "operand")
-    order = list(range(0, a.lanes, 2))
-    result = VectorType(a.dtype, len(order))
-    return result(a), lambda _, builder, x: shuffle(builder, x, order)
+reverse = _shuffled("reverse", lambda lanes: [*range(lanes)][::-1])
+evens = _shuffled("evens", lambda lanes: [*range(0, lanes, 2)])
+"""The first of each pair."""
+first_pair = _shuffled("first_pair", lambda _: [0, 1])
+last_pair = _shuffled("last_pair", lambda lanes: [lanes - 2, lanes - 1] * (lanes // 2))
+"""The last pair in every pair."""
 
 
 @intrinsic
@@ -360,22 +364,6 @@ def paired(a: Any, b: Any) -> Any:
         return builder.shuffle_vector(vectors, *rest, lane_indices(order))
 
     return VectorType(a.dtype, 2 * a.lanes)(a, b), emit
-
-
-@intrinsic
-def first_pair(a: Any) -> Any:
-    """Return the first pair, as a vector of two lanes."""
-    expect_vector(a, "operand")
-    result = VectorType(a.dtype, 2)
-    return result(a), lambda _, builder, x: shuffle(builder, x, [0, 1])
-
-
-@intrinsic
-def last_pair(a: Any) -> Any:
-    """Put the last pair in every pair."""
-    expect_vector(a, "operand")
-    last = [a.lanes - 2, a.lanes - 1] * (a.lanes // 2)
-    return a(a), lambda _, builder, x: shuffle(builder, x, last)
 
 
 @intrinsic
