@@ -64,7 +64,7 @@ def books_of_root(instance: dict[str, Any], makespan: int) -> dict[str, Any] | N
     for bound, side in product(bounds, sides):
         tree = TreeOptions(BranchingRule(side), bound=bound).to_json()
         try:
-            found = checker.Tree(shop, tree).explore(part, makespan, 1)
+            ((_, found),) = checker.Tree(shop, tree).explore_all([(part, makespan, 1)])
         except checker.Failed:
             continue
         if found is not None:

@@ -37,10 +37,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, reduce
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import accumulate, combinations, groupby, islice
+from itertools import accumulate, chain, combinations, groupby
 from math import factorial
-from operator import lt, ne, sub
-from typing import NamedTuple
+from operator import itemgetter, lt, ne, sub
 
 FORMAT, SCHEMA = "dpbb-certificate", 4
 KIND = "flowshop-makespan"  # what this file explores by itself
@@ -61,11 +60,11 @@ DRAWS, DIGEST_DRAWS = 40, 422  # 0.9 ** 422 < 2 ** -64
 BY_CLAIM = 4  # beside so many draws there is one by claimed nodes
 NODES = 300_000, 2_000_000_000  # budgets: of plain Python, and compiled
 BINS, KEPT = 32, (32, 2048)  # of a walk's depth: strata; nodes that go on, in all
-STARTS = 64  # nodes that a walk begins with, so that a large one is not overlooked
 MOST_SIZE = 1e290  # of an estimate: sums are finite
 FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
-SPREAD = 256  # pieces of a large part for each thread
+LARGE, PIECES = 1_000_000, 16  # a part of so many nodes has pieces for each thread
+WHOLE = -1, 1, 0  # the only piece
 ZERO = 0, 0, Counter()  # decomposed nodes, leaves, closed subtrees by depth
 PROVED, AUDITED, TOO_LITTLE = "proved again", "audited", "not checked enough"
 FALSE = "does not hold"
@@ -209,20 +208,19 @@ def read_times(path):
     """
     try:
         with open(path, encoding="ascii") as file:
-            words = file.read(MOST_BYTES).split(None, 2)
-            jobs, machines = map(small, words[:2])
-            size = jobs * machines
-            if not (0 < jobs <= MOST_JOBS and 0 < machines <= MOST_MACHINES):
-                raise ValueError(f"{jobs} jobs, {machines} machines")
-            at = [*map(small, words[2].split(None, 2 * size)[: 2 * size + 1])]
-        at = at[1::2] if len(at) == 2 * size else at
-        if len(at) != size or not 0 <= min(at) <= max(at) < MOST_TIME:
+            jobs, machines, *at = map(small, file.read(MOST_BYTES).split())
+        at = at[1::2] if len(at) == 2 * jobs * machines else at
+        ok = 0 < jobs <= MOST_JOBS and 0 < machines <= MOST_MACHINES
+        if (
+            not ok
+            or len(at) != jobs * machines
+            or not 0 <= min(at) <= max(at) < MOST_TIME
+        ):
             raise ValueError(f"no {jobs} rows of {machines} times from 0 on")
-    except (OSError, ValueError, LookupError, MemoryError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         got = getattr(error, "strerror", None) or error
-        raise argparse.ArgumentTypeError(
-            f"{path}: expected jobs, machines, times, got: {got}"
-        ) from None
+        text = f"{path}: expected jobs, machines, times, got: {got}"
+        raise argparse.ArgumentTypeError(text) from None
     return [at[i : i + machines] for i in range(0, len(at), machines)]
 
 
@@ -277,6 +275,17 @@ class Shop:
         """Makespan of the whole sequence, of which the given jobs are a part."""
         between = [self.jobs[job] for job in order]
         return ends_of(self.all_times, [*self.front, *between, *self.back])[-1]
+
+    def tables(self, order, bound, pad):
+        """Return the root, the times, and what LB2 needs, with jobs in this order."""
+        rows = [[side[job] for job in order] for side in (self.times, self.mirror)]
+        times = [[[*column, *pad] for column in zip(*side)] for side in rows]
+        depths, pairs = pairs_of(bound, len(order), len(self.heads))
+        sums = [[0, *accumulate(row)] for row in rows[0]]
+        orders = [johnson(rows[0], sums, u, v) for u, v in pairs]
+        root = [self.heads, self.tails], [*map(sum, zip(*rows[0]))]
+        pairs, orders = pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]]
+        return root, times, (pairs, orders), (depths.start, depths.stop)
 
 
 def first_begin(times, start):
@@ -344,7 +353,7 @@ def find_numba():
 
 @cache
 def kernels(fast, functions=None):
-    """Return the functions that explore: one text, compiled or plain Python.
+    """Return the functions that explore and estimate: compiled, or plain Python.
 
     ``functions`` of other shops take the place of the bounds and steps of this one.
 
@@ -352,6 +361,11 @@ def kernels(fast, functions=None):
     of the second side in reverse. ``ends`` has two rows: when machines are free after
     the prefix; the same of the suffix, by the machines in reverse. ``work`` is what
     unscheduled jobs take on each machine; ``gone`` is BIG for those scheduled.
+
+    ``marks`` are the roots of a part and the deeper ones of others, sorted: where each
+    one begins, then for each whether it is the part's, and its digits. Those from
+    ``at`` to ``end`` are a node or below it; ``own``: whether the part has what they
+    leave.
     """
     jit, whole = (lambda function: function), int
     if fast:
@@ -389,7 +403,8 @@ def kernels(fast, functions=None):
         """Compute LB1 of all children of a node, and return the side that it takes.
 
         The earliest begin of a job on a machine is its end on the one before, or when
-        this one is free; from then on the machine has all unscheduled jobs to do.
+        this one is free; from then on the machine has all unscheduled jobs to do. Of
+        the only job that is left it is the makespan.
         """
         times, groups = tables[0], tables[1]
         m, lanes = len(work), len(gone)
@@ -434,123 +449,107 @@ def kernels(fast, functions=None):
                     return True
         return False
 
-    @jit
-    def last(times, ends, gone):
-        """Compute the makespan with the only job that is left."""
-        job = end = value = 0
-        while gone[job] != 0:
-            job += 1
-        m = len(ends[0])
-        for k in range(m):
-            end = max(end, ends[0][k]) + times[0][k][job]
-            value = max(value, end + ends[1][m - 1 - k])
-        return value
-
     if functions is not None:
-        look, step, shut, last = functions(jit, sided)
+        look, step, shut = functions(jit, sided)
 
     @jit
-    def explore(tables, options, depth, state, left, ub, floor, counts):
-        """Explore a node that is not pruned, and all below; returns whether it ended.
+    def has_first(marks, depth, at, end, own):
+        """Whether the part has a node's first leaf: then the node is the part's."""
+        while at < end:
+            for place in range(marks[at] + 1 + depth, marks[at + 1]):
+                if marks[place] != 0:
+                    return own
+            own, at = marks[marks[at]], at + 1
+        return own
 
-        That is when more nodes were visited than are left, or a leaf is better than it
-        may be. ``state``: rows by depth of ends, work and bounds; ``gone``; the jobs
-        and sides that were taken. ``counts``: closed nodes by depth, leaves, decomposed
-        nodes, and whether a leaf is better.
+    @jit
+    def explore(
+        tables, options, marks, state, how, left, counts, sampled, node, weight
+    ):
+        """Explore what a part has of a node, and of all below it.
+
+        It ends when more nodes were visited than are left, or with a leaf below the
+        floor. ``state``: rows by depth of ends, work and bounds; ``gone``; the
+        sequence. At the depth ``cut`` only every so many-th node is explored, those of
+        a piece. ``counts``: closed nodes by depth, leaves, decomposed nodes, whether a
+        leaf is below the floor, nodes at the cut.
+
+        An estimate has a ``few`` above 0: about so many children of each depth and
+        stratum, by how far bounds are below ub, go on, and carry the weight of all: so
+        every node has the expected weight 1 (P. C. Chen, SIAM J. Comput. 21(2), 1992).
+        All roots go on, and what is above them. ``sampled``: by depth the weights of
+        all strata, and what was drawn, from a random begin; behind that of all nodes.
         """
-        ends, work, found, gone, way = state
-        n = len(tables[1])
-        left[0] -= 1
-        if left[0] < 0:
-            return True
-        if depth == n - 1:
+        ends, work, found, gone, order = state
+        depth, front, at, end, own, is_open = node
+        ub, floor, span, few, cut, pieces, piece = how
+        n, side, digit = len(tables[1]), 0, 0
+        if at < end and marks[at + 1] - marks[at] == depth + 1:
+            own, at = marks[marks[at]], at + 1
+        if at == end and own == 0:
+            return
+        if depth == cut:
+            counts[n + 3] += 1
+            if counts[n + 3] % pieces != piece:
+                return
+        if is_open == 1:
+            new = has_first(marks, depth, at, end, own)
+            counts[n if depth == n - 1 else n + 1] += new
+            if few > 0:
+                sampled[n][0] += new * weight
+            left[0] -= new
+            if left[0] < 0:
+                return
+            bounds = found[depth]
+            side = look(tables, options, depth, ends[depth], work[depth], gone, bounds)
+            if depth == n - 1:
+                counts[depth], job = counts[depth] + 1, 0
+                while gone[job] != 0:
+                    job += 1
+                order[front] = job
+                if bounds[0][job] < floor:
+                    counts[n + 2], left[0] = 1, -1
+                return
+        elif at == end:
             counts[depth] += 1
-            counts[n] += 1
-            value = last(tables[0], ends[depth], gone)
-            counts[n + 2] = value < floor
-            return value < floor
-        counts[n + 1] += 1
-        node = ends[depth], work[depth]
-        side = look(tables, options, depth, *node, gone, found[depth])
-        way[1][depth] = side
+            return
+        row = found[depth][side]
         for job in range(n):
             if gone[job] != 0:
                 continue
-            is_open = found[depth][side][job] < ub
-            if is_open:
-                gone[job], way[0][depth] = BIG, job
-                step(tables[0], side, job, *node, ends[depth + 1], work[depth + 1])
-                is_open = not shut(tables, depth + 1, ends[depth + 1], gone, ub)
-            if not is_open:
-                counts[depth + 1] += 1
-            elif explore(tables, options, depth + 1, state, left, ub, floor, counts):
-                return True
+            first, share = at, weight
+            while at < end and marks[marks[at] + 1 + depth] == digit:
+                at += 1
+            digit += 1
+            is_below = is_open == 1 and row[job] < ub
+            if first == at and (own == 0 or not is_below):
+                counts[depth + 1] += own
+                continue
+            if few > 0 and first == at:
+                stratum = min(BINS - 1, (ub - 1 - row[job]) * BINS // span)
+                size = min(sampled[depth][stratum] + weight, MOST_SIZE)
+                sampled[depth][stratum] = size
+                if few * weight < size:
+                    drawn = sampled[depth][BINS + stratum] + few * weight / size
+                    sampled[depth][BINS + stratum] = drawn - (drawn >= 1.0)
+                    if drawn < 1.0:
+                        continue
+                    share = size / few
+            gone[job] = BIG
+            order[front if side == 0 else n - 1 - depth + front] = job
+            if is_below:
+                new_ends, new_work = ends[depth + 1], work[depth + 1]
+                step(tables[0], side, job, ends[depth], work[depth], new_ends, new_work)
+                is_below = not shut(tables, depth + 1, new_ends, gone, ub)
+            child = depth + 1, front + 1 - side, first, at, own, is_below * 1
+            explore(
+                tables, options, marks, state, how, left, counts, sampled, child, share
+            )
+            if left[0] < 0:
+                return
             gone[job] = 0
-        return False
 
-    @jit
-    def weigh(tables, options, level, weights, starts, picks, found, ub, span, seed):
-        """Estimate the number of nodes below some, by one walk down to all leaves.
-
-        At every depth some children of each stratum, by how far bounds are below ub, go
-        on, drawn by weight, and carry the weight of all: so every node has the expected
-        weight 1 (P. C. Chen, SIAM J. Comput. 21(2), 1992). Levels take turns in two
-        rows, behind which are the nodes to begin with; ``starts`` are their depths.
-        """
-        n, kept, total, count = len(tables[1]), len(picks), 0.0, 0
-        each = kept // BINS
-        for depth in range(n):
-            row, below = depth % 2, 1 - depth % 2
-            ends, work, gone = level[0][row], level[1][row], level[2][row]
-            new_ends, new_work = level[0][below], level[1][below]
-            new_gone = level[2][below]
-            for t in range(kept):
-                weights[below][t] = 0.0
-            for s in range(len(gone)):
-                weight = weights[row][s]
-                if weight == 0.0 or (s >= kept and starts[s - kept] != depth):
-                    continue
-                total += weight
-                if depth == n - 1:
-                    continue
-                side = look(tables, options, depth, ends[s], work[s], gone[s], found)
-                for job in range(n):
-                    if gone[s][job] == 0 and found[side][job] < ub:
-                        t = min(BINS - 1, (ub - 1 - found[side][job]) * BINS // span)
-                        t, count = t + count % each * BINS, count + 1
-                        weights[below][t] = min(weights[below][t] + weight, MOST_SIZE)
-                        seed = seed * 48271 % 2147483647
-                        if seed * weights[below][t] < weight * 2147483647.0:
-                            picks[t][0], picks[t][1], picks[t][2] = s, job, side
-            for t in range(kept):
-                if weights[below][t] > 0.0:
-                    s, job, side = picks[t]
-                    new = new_ends[t], new_work[t]
-                    step(tables[0], side, job, ends[s], work[s], *new)
-                    for i in range(len(gone[s])):
-                        new_gone[t][i] = gone[s][i]
-                    new_gone[t][job] = BIG
-                    if shut(tables, depth + 1, new_ends[t], new_gone[t], ub):
-                        weights[below][t] = 0.0
-        return total
-
-    return look, step, shut, explore, weigh
-
-
-class Node(NamedTuple):
-    """A node of the tree; one that is pruned has no arrays.
-
-    ``ancestors``: how many that are decomposed have the same first leaf: they are
-    counted with it. ``way``: the jobs and sides that lead here.
-    """
-
-    depth: int
-    ancestors: int
-    bound: int
-    way: tuple = ()
-    ends: object = None
-    work: object = None
-    gone: object = None
+    return look, explore
 
 
 class Tree:
@@ -558,10 +557,9 @@ class Tree:
 
     def __init__(self, shop, options, all_optima=False, threads=1, fast=False):
         self.shop, self.all_optima, self.threads = shop, all_optima, threads
-        own = kernels(fast, shop.functions)
-        self.look, self.step, self.shut, self.kernel, self.walk = own
-        self.np, self.kept, self.left = fast and find_numba()[1], KEPT[fast], [0]
-        self.kind = "int32" if shop.functions is None else "int64"
+        self.look, self.kernel = kernels(fast, shop.functions)
+        self.np, self.kept = fast and find_numba()[1], KEPT[fast]
+        self.kind = "int64" if shop.functions else "int32"
         self.n_jobs = n = len(shop.times)
         self.order = options["root_order"] or range(n)
         rule, limit = RULES.index(options["branching"]), options["branching_ub"] or 0
@@ -569,170 +567,101 @@ class Tree:
         pad = [0] * (-n % 8 if fast else 0)
         kinds = [shop.kinds[job] for job in self.order]
         groups = [*accumulate(map(ne, kinds, kinds[1:]), initial=0)]
-        if shop.functions is None:
-            root, times, *dearer, depths = self.plain(options["bound"], pad)
-            times = self.table(times)
-        else:
-            root, tables = shop.tables(self.order)
-            root, dearer, depths = (root, [0]), ([(0, 0)], [[(0, 0, 0, 0)]]), range(0)
-            times = tuple(map(self.table, tables))
-        tables = map(self.table, (groups, *dearer))
-        self.tables = times, *tables, depths.start, depths.stop
-        gone = [0] * n + [BIG] * len(pad)
-        self.root = Node(0, 0, 0, (), *map(self.table, (*root, gone)))
-
-    def plain(self, bound, pad):
-        """Return the root's arrays, and the tables and depths of LB1 and LB2."""
-        shop = self.shop
-        rows = [[side[job] for job in self.order] for side in (shop.times, shop.mirror)]
-        times = [[[*column, *pad] for column in zip(*side)] for side in rows]
-        depths, pairs = pairs_of(bound, self.n_jobs, len(rows[0][0]))
-        sums = [[0, *accumulate(row)] for row in rows[0]]
-        orders = [johnson(rows[0], sums, u, v) for u, v in pairs]
-        root = [shop.heads, shop.tails], [*map(sum, zip(*rows[0]))]
-        return root, times, pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]], depths
+        root, times, pairs, depths = shop.tables(self.order, options["bound"], pad)
+        several = isinstance(times, tuple)
+        times = tuple(map(self.table, times)) if several else self.table(times)
+        self.tables = times, *map(self.table, (groups, *pairs)), *depths
+        self.root = [*map(self.table, (*root, [0] * n + [BIG] * len(pad)))]
 
     def table(self, rows, kind=None):
-        """Copy nested rows of integers as the kernels take them."""
-        kind = kind or self.kind
+        """Copy nested rows of numbers as the kernels take them."""
         if self.np:
-            return self.np.array(rows, kind)
+            return self.np.array(rows, kind or self.kind)
         nested = bool(rows) and isinstance(rows[0], list | tuple)
         return [*map(self.table, rows)] if nested else [*rows]
 
-    def children(self, node, ub):
-        """Return the children of a node, in the order of their digits."""
-        depth, ancestors, children = node.depth + 1, node.ancestors, []
-        if node.ends is None:
-            first = node._replace(depth=depth)
-            return [first, *[Node(depth, 0, BIG)] * (self.n_jobs - depth)]
-        found, ancestors = self.table([node.gone] * 3), ancestors + 1
-        before = node.ends, node.work
-        about = self.tables, self.options, node.depth, *before, node.gone
-        side = self.look(*about, found)
-        for job in range(self.n_jobs):
-            if node.gone[job]:
-                continue
-            child = Node(depth, ancestors, int(found[side][job]))
-            if child.bound < ub:
-                ends, work, gone = map(self.table, (*before, node.gone))
-                gone[job] = BIG
-                self.step(self.tables[0], side, job, *before, ends, work)
-                if not self.shut(self.tables, depth, ends, gone, ub):
-                    way = *node.way, (job, side)
-                    child = Node(*child[:3], way, ends, work, gone)
-            children.append(child)
-            ancestors = 0
-        return children
-
-    def nodes_of(self, part, ub):
-        """Walk to a part, and yield the nodes below which all is the part's.
-
-        Where it is pruned above these, they are, too.
-        """
-        marks = dict.fromkeys(part.roots, True) | dict.fromkeys(part.given, False)
-        walks = [(self.root, False, sorted(marks.items()))]
-        while walks:
-            node, own, marks = walks.pop()
-            if marks and len(marks[0][0]) == node.depth:
-                own, marks = marks[0][1], marks[1:]
-            if not marks:
-                if own:
-                    yield node
-                continue
-            groups = groupby(marks, lambda mark, at=node.depth: mark[0][at])
-            below = {digit: [*group] for digit, group in groups}
-            for digit, child in enumerate(self.children(node, ub)):
-                if digit in below:
-                    walks.append((child, own, below[digit]))
-                elif own:
-                    yield child
-
-    def spread(self, nodes, ub, wanted):
-        """Replace nodes by their children until there are so many, pruned or not."""
-        before = 0
-        while before < len(nodes) < wanted:
-            before, above, nodes = len(nodes), nodes, []
-            for node in above:
-                is_last = node.ends is None or node.depth == self.n_jobs - 1
-                nodes += [node] if is_last else self.children(node, ub)
-        return nodes
+    def marks(self, part):
+        """Return the roots of a part, and those of others, as the kernels take them."""
+        own = dict.fromkeys(part.roots, 1) | dict.fromkeys(part.given, 0)
+        rows = [(own[path], *path) for path in sorted(own)]
+        begins = accumulate(map(len, rows), initial=len(rows) + 1)
+        return self.table([*begins, *chain(*rows)], "int64")
 
     def weigh(self, part, ub, rng):
         """Estimate the number of nodes of a part, below every root of it."""
-        total, nodes = 0, self.nodes_of(part, ub)
-        while some := [*islice(nodes, STARTS)]:
-            total += sum(node.ancestors for node in some)
-            some = [node for node in some if node.ends is not None]
-            total += self.walked(some, ub, rng) if some else 0
-        return total
+        n, (ends, work, gone), marks = self.n_jobs, self.root, self.marks(part)
+        found = self.table([gone] * 3)
+        side = self.look(self.tables, self.options, 0, ends, work, gone, found)
+        span, sums = max(1, ub - int(min(found[side]))), [[0.0] * BINS] * n
+        for few in (1, self.kept // BINS):  # the first time to see what there is
+            rows = [[*row[:BINS], *(rng.random() for _ in range(BINS))] for row in sums]
+            sampled = self.table([*rows, [0.0] * 2 * BINS], "float64")
+            left, how = self.table([2**62], "int64"), (ub, 0, span, few)
+            self.run(marks, how, left, WHOLE, [0] * (n + 4), sampled)
+            sums = sampled[:n]
+        return float(sampled[n][0])
 
-    def walked(self, some, ub, rng):
-        """Estimate the number of nodes below some."""
-        rows = [self.root] * self.kept + some
-        level = (
-            self.table([[node.ends for node in rows]] * 2),
-            self.table([[node.work for node in rows]] * 2),
-            self.table([[node.gone for node in rows]] * 2),
-        )
-        weights = [0.0] * self.kept + [1.0] * len(some)
-        starts = [node.depth for node in some]
-        about = (
-            self.table([weights, weights], "float64"),
-            self.table(starts, "int64"),
-            self.table([[0] * 3] * self.kept, "int64"),
-        )
-        lowest = min(child.bound for child in self.children(self.root, ub))
-        span, seed = max(1, ub - lowest), rng.randrange(1, 2**31 - 1)
-        found = self.table([self.root.gone] * 3)
-        tables = self.tables, self.options
-        return self.walk(*tables, level, *about, found, ub, span, seed)
-
-    def below(self, node, ub, left):
-        """Explore a node, and all below it: returns its counts."""
-        n = self.n_jobs
-        if node.ends is None:
-            return node.ancestors, 0, Counter({node.depth: 1})
-        rows = node.ends, node.work, [node.gone] * 3
-        state = *(self.table([row] * n) for row in rows), self.table(node.gone)
-        state += (self.table([[0] * n] * 2),)
-        counts = self.table([0] * (n + 3), "int64")
-        limits = left, min(ub, BIG), ub - self.all_optima
-        self.kernel(self.tables, self.options, node.depth, state, *limits, counts)
-        *closed, leaves, decomposed, better = map(int, counts)
-        if better:
-            way = [*node.way, *[*zip(*state[4])][node.depth : n - 1]]
-            ahead = [int(job) for job, side in way if side == 0]
-            behind = [int(job) for job, side in way if side == 1][::-1]
-            ahead += {*range(n)} - {*ahead, *behind}
-            order = [self.order[job] for job in ahead + behind]
-            value = self.shop.makespan(order)
+    def run(self, marks, how, left, piece, counts, sampled=None):
+        """Explore a piece of a part; returns its counts, added to others."""
+        n, (ends, work, gone) = self.n_jobs, self.root
+        rows = [ends] * n, [work] * n, [[gone] * 3] * n, gone, [0] * n
+        state, counts = tuple(map(self.table, rows)), self.table(counts, "int64")
+        if sampled is None:
+            sampled = self.table([[0.0]], "float64")
+        about = self.tables, self.options, marks, state, (*how, *piece), left, counts
+        self.kernel(*about, sampled, (0, 0, 0, int(marks[0]) - 1, 0, 1), 1.0)
+        if counts[n + 2]:
+            order = [self.order[job] for job in state[4]]
+            value, ub = self.shop.makespan(order), how[0]
             raise Failed(f"makespan {value}, below {ub}, was missed: {order}")
-        return decomposed + node.ancestors, leaves, Counter(dict(enumerate(closed)))
+        return [*map(int, counts)]
 
-    def explore(self, part, ub, most, run=map):
-        """Return the counts of a part; None if it has more nodes than most."""
-        self.left = left = self.table([min(most, 2**62)], "int64")
-        wanted = 1 if run is map else SPREAD * self.threads
-        sums, nodes = ZERO, self.nodes_of(part, ub)
-        while left[0] >= 0 and (some := [*islice(nodes, wanted)]):
-            some = self.spread(some, ub, min(wanted, most // SPREAD))
-            pruned = [node for node in some if node.ends is None]
-            others = [node for node in some if node.ends is not None]
-            found = run(lambda node: self.below(node, ub, left), others)
-            sums = reduce(plus, (self.below(node, ub, left) for node in pruned), sums)
-            sums = reduce(plus, found, sums)
-        return sums if left[0] >= 0 and sum(sums[:2]) <= most else None
+    def pieces(self, marks, how, left):
+        """Return pieces of a part, and counts to begin with; of a large one many.
+
+        What is above the cut is explored with each, and counted with the first.
+        """
+        n, most, pieces = self.n_jobs, int(left[0]), PIECES * self.threads
+        zero, spent = [0] * (n + 4), 0
+        if n == 1 or self.threads == 1 or most < LARGE or not self.np:
+            return [(WHOLE, zero)]
+        for cut in range(1, n):
+            left[0] = most
+            *above, _, seen = self.run(marks, how, left, (cut, 1, 1), zero)
+            spent += sum(above[n:])
+            enough = seen >= 16 * pieces or spent > most // (16 * pieces)
+            if enough or left[0] < 0:
+                break
+        if left[0] >= 0:
+            left[0] = most + (pieces - 1) * sum(above[n:])
+        again = [*(-count for count in above), 0, 0]
+        return [((cut, pieces, at), again if at else zero) for at in range(pieces)]
 
     def explore_all(self, jobs):
-        """Explore parts; yields the number and counts of each."""
+        """Explore parts; yields the number and counts of each; None: it has more."""
+        lefts = [self.table([min(most, 2**62)], "int64") for *_, most in jobs]
+
+        def pieces():
+            for index, (part, ub, _) in enumerate(jobs):
+                how = ub, ub - self.all_optima, 1, 0
+                about = self.marks(part), how, lefts[index]
+                for piece in self.pieces(*about):
+                    yield index, (*about, *piece)
+
         with ThreadPoolExecutor(self.threads) as pool:
             run = pool.map if self.np and self.threads > 1 else map
+            found = run(lambda piece: (piece[0], self.run(*piece[1])), pieces())
             try:
-                for index, job in enumerate(jobs):
-                    yield index, self.explore(*job, run)
+                for index, group in groupby(found, key=itemgetter(0)):
+                    rows = [counts for _, counts in group]
+                    *closed, leaves, decomposed, _, _ = map(sum, zip(*rows))
+                    ok = lefts[index][0] >= 0 and leaves + decomposed <= jobs[index][2]
+                    counts = decomposed, leaves, +Counter(dict(enumerate(closed)))
+                    yield index, counts if ok else None
             finally:
-                self.left[0] = -1  # threads end, if there are any
+                for left in lefts:
+                    left[0] = -1
+                pool.shutdown(cancel_futures=True)
 
 
 def plus(one, two):
@@ -749,26 +678,24 @@ def check_instance(certificate):
     times, objective = instance["times"], certificate["result"].get("objective")
     ok = {*map(len, times)} == {len(times[0])} != {0}
     expect(ok, "the times are no table")
-    if instance.get("kind") == SHOP_KIND:
-        shop = shops().shop_of(certificate, expect)
-        check_options(certificate, "model")
-        check_kinds(shop.kinds, tree)
-        check_claim(certificate, shop.makespan)
-        return shop
-    expect(objective in ("makespan", None), f"expected a makespan, got {objective!a}")
     ends = [instance.get(side) or [] for side in ("front", "back")]
     given = sum(ends, [])
     ok = {*given} <= {*range(len(times))} and len({*given}) == len(given) < len(times)
     expect(ok, "expected given jobs each once, and others between them")
-    ok = digest_of(times, *ends) == instance["digest"]
-    expect(ok, "the digest is not that of the processing times")
-    ok = max(sum(map(sum, times)), tree["trivial_ub"] - 1) < MOST_TIME
-    expect(ok, f"the times are together {MOST_TIME} or more")
-    shop = Shop(instance)
+    if instance.get("kind") == SHOP_KIND:
+        shop, bound = shops().shop_of(certificate, expect), "model"
+    else:
+        ok = objective in ("makespan", None)
+        expect(ok, f"expected a makespan, got {objective!a}")
+        ok = digest_of(times, *ends) == instance["digest"]
+        expect(ok, "the digest is not that of the processing times")
+        ok = max(sum(map(sum, times)), tree["trivial_ub"] - 1) < MOST_TIME
+        expect(ok, f"the times are together {MOST_TIME} or more")
+        shop, bound = Shop(instance), instance.get("bound") or "lb1"
+        pairs_of(bound, len(shop.times), len(times[0]))
     jobs = len(shop.times)
     expect(tree["n_jobs"] == jobs, f"expected {jobs} jobs, got {tree['n_jobs']}")
-    check_options(certificate, instance.get("bound") or "lb1")
-    pairs_of(tree["bound"], jobs, len(times[0]))
+    check_options(certificate, bound)
     check_kinds(shop.kinds, tree)
     check_claim(certificate, shop.makespan)
     return shop
@@ -857,11 +784,6 @@ class Part:
         expect(ok, f"{name}, again with {found}")
 
 
-def leaves_below(closed, n_jobs):
-    """Leaves of subtrees, numbered by depth."""
-    return sum(count * factorial(n_jobs - depth) for depth, count in closed.items())
-
-
 def counts_of(name, decomposed, leaves, closed, n_jobs):
     """Check counts: depths rise, numbers are above 0, leaves are closed."""
     depths = [-1, *(depth for depth, _ in closed), n_jobs]
@@ -922,7 +844,8 @@ def check_books(certificate):
         name, ubs = f"unit {part.number}", part.ubs
         ok = {*ubs} <= known and floor <= ubs[1] <= ubs[0] <= top
         expect(ok, f"{name} pruned at {ubs}: expected bounds that fall to {floor}")
-        left = part.open - leaves_below(part.counts[2], n_jobs)
+        closed = part.counts[2].items()
+        left = part.open - sum(n * factorial(n_jobs - depth) for depth, n in closed)
         expect(left == 0, f"{name}: {left} of its leaves are not accounted for")
     found = reduce(plus, (part.counts for part in parts))
     totals = counts_of("the total", *map(certificate["totals"].get, COUNTS), n_jobs)
@@ -978,7 +901,11 @@ class Audit:
             draws = max(draws, DIGEST_DRAWS)
         rng = random.Random(str(seed))
         self.say(f"estimates the sizes of {counted(self.parts)}")
-        sizes = self.estimated([rng.getrandbits(63) for _ in self.parts])
+        rngs = [random.Random(rng.getrandbits(63)) for _ in self.parts]
+        with ThreadPoolExecutor(self.tree.threads) as pool:
+            floors = [self.floor] * len(rngs)
+            found = pool.map(self.tree.weigh, self.parts, floors, rngs)
+            sizes = [min(size, MOST_SIZE) for size in found]
         chosen = rng.choices(self.parts, sizes, k=draws)
         sizes = [part.nodes for part in self.parts]
         chosen += rng.choices(self.parts, sizes, k=-(-draws // BY_CLAIM))
@@ -1005,16 +932,6 @@ class Audit:
         odds = f"{draws}: {0.9**draws:.2g} for 90 %"
         known = "; so many as he could try seeds" * (self.seed == "digest")
         return AUDITED, f"{text}{who}{odds}{known}"
-
-    def estimated(self, seeds):
-        """Return the estimated nodes of each part."""
-
-        def weigh(part, seed):
-            found = self.tree.weigh(part, self.floor, random.Random(seed))
-            return min(found, MOST_SIZE)
-
-        with ThreadPoolExecutor(self.tree.threads) as pool:
-            return [*pool.map(weigh, self.parts, seeds)]
 
     def whole(self, nodes):
         """Whether the budget is enough for the whole tree, as it is claimed."""

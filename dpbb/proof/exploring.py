@@ -246,7 +246,8 @@ class Tree:
     problem, content
         The certificate, and what it is about.
     engine
-        Name of what explores here.
+        Name of what explores here; ``"auto"``: the CPU engine if it takes the problem,
+        else the reference engine.
     elsewhere
         What explores instead, if it is not None.
     say
@@ -254,6 +255,10 @@ class Tree:
 
     Attributes
     ----------
+    problem, options
+        What the tree is of.
+    engine, name
+        What explores here; what explores.
     compiled
         Whether estimates are, and take milliseconds.
     threads
@@ -269,18 +274,21 @@ class Tree:
         say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self._say = say
-        self._problem, self._tree = problem, TreeOptions.from_json(content["tree"])
+        self.problem, self.options = problem, TreeOptions.from_json(content["tree"])
+        self.compiled = get_engine("cpu").supports(problem, self.options) is None
+        self.threads = usable_cores() if self.compiled else 1
+        if engine == "auto":
+            engine = "cpu" if self.compiled else "reference"
+        self.engine = engine
         self._all_optima = bool(content["result"]["all_optima"])
         self._elsewhere = elsewhere
         self.name = engine if elsewhere is None else "a cluster"
         self._explorers: list[Explorer] = []
         self._samplers: dict[int, Sampler] = {}
-        self.compiled = get_engine("cpu").supports(problem, self._tree) is None
-        self.threads = usable_cores() if self.compiled else 1
         if elsewhere is None:
             chosen = get_engine(engine)
             self._explorers = [
-                Explorer(problem, self._tree, self._all_optima, chosen, device)
+                Explorer(problem, self.options, self._all_optima, chosen, device)
                 for device in chosen.devices() or [Device("cpu", "verify")]
             ]
 
@@ -295,7 +303,7 @@ class Tree:
         """Estimate the number of nodes below roots."""
         sampler = self._samplers.get(ub)
         if sampler is None:
-            sampler = self._samplers[ub] = Sampler(self._problem, self._tree, ub)
+            sampler = self._samplers[ub] = Sampler(self.problem, self.options, ub)
         samples = SAMPLES if sampler.compiled else SAMPLES_PLAIN
         samples = max(1, samples * FEW_ROOTS // max(FEW_ROOTS, len(roots)))
         size = 0.0
@@ -308,7 +316,7 @@ class Tree:
     def _owned(self, part: checker.Part) -> WorkUnit:
         """Return what is left of the roots of a part without those of others."""
         roots, given = (
-            WorkUnit.from_paths(self._problem.n_jobs, paths)
+            WorkUnit.from_paths(self.problem.n_jobs, paths)
             for paths in (part.roots, part.given)
         )
         return roots.subtract(given)
@@ -345,13 +353,13 @@ class Tree:
         if self._elsewhere is None:
             found = side_by_side(self._explorers, tasks)
         else:
-            about = self._problem, self._tree, self._all_optima
+            about = self.problem, self.options, self._all_optima
             found = self._elsewhere(*about, tasks)
         for index, one in found:
             task = tasks[index]
             if one.best is not None and one.best < task.ub - self._all_optima:
                 raise Missed(
-                    f"a schedule of {objective_of(self._problem)} {one.best} below "
+                    f"a schedule of {objective_of(self.problem)} {one.best} below "
                     f"{task.ub} was missed"
                 )
             whole = one.whole and one.nodes <= task.most

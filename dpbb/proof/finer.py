@@ -24,8 +24,6 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
     from dpbb.proof.exploring import Counts, Tree
 
     Done = tuple[list[tuple[int, ...]], Counts]
@@ -50,27 +48,16 @@ def least_part(claimed: int) -> int:
 
 
 def in_parts(
-    content: dict[str, Any],
-    problem: Problem[Any],
-    tree: TreeOptions,
-    explored: Tree,
-    say: Callable[[str], None],
+    content: dict[str, Any], tree: Tree, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], Counts]:
     """Explore the tree of a certificate.
-
-    Parameters
-    ----------
-    content, problem, tree
-        The certificate, and what it is about.
-    explored
-        What estimates and explores.
 
     Returns
     -------
     tuple of dict and tuple
         Finer books, and all counts.
     """
-    floor, n_jobs = checker.floor_of(content), problem.n_jobs
+    floor, n_jobs = checker.floor_of(content), tree.problem.n_jobs
     claimed = sum(content["totals"][name] for name in ("decomposed", "leaves"))
     # of roots that cannot be cut two jobs are left, and they count nodes above them
     most = max(least_part(claimed), n_jobs + 3)
@@ -81,23 +68,23 @@ def in_parts(
 
     def size_of(roots: WorkUnit, seed: int) -> float:
         can_be_cut = len(roots) > 1 or roots.depths[0] < n_jobs - 2
-        if not (can_be_cut and explored.compiled):
+        if not (can_be_cut and tree.compiled):
             return 0.0
         random = Random(seed)  # noqa: S311 - the same parts wherever it is called
-        return explored.size_of(roots, floor, random)
+        return tree.size_of(roots, floor, random)
 
     while large:
         parts = []
         for roots, size in large:
             wanted = min(PIECES, 1 + int(size / (SMALL * most)))
-            paths, pruned = opened(problem, tree, roots, floor, wanted)
+            paths, pruned = opened(tree.problem, tree.options, roots, floor, wanted)
             closed.update(map(len, pruned))
             above += sum(map(trailing_zeros, pruned))
             step = min(wanted, len(paths))
             parts += [
                 WorkUnit.from_paths(n_jobs, paths[at::step]) for at in range(step)
             ]
-        with ThreadPoolExecutor(explored.threads) as pool:
+        with ThreadPoolExecutor(tree.threads) as pool:
             sizes = [*pool.map(size_of, parts, range(len(parts)))]
         sized = [*zip(parts, sizes, strict=True)]
         large = [part for part in sized if part[1] > SMALL * most]
@@ -107,7 +94,7 @@ def in_parts(
             f"{len(large)}"
         )
         told = time.monotonic()
-        with closing(explored.explore_tasks(tasks)) as answers:
+        with closing(tree.explore_tasks(tasks)) as answers:
             for index, found in answers:
                 roots = tasks[index].roots
                 if found is None:

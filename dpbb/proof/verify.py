@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
-from dpbb.options import LB1, TreeOptions, kinds
+from dpbb.options import LB1, kinds
 from dpbb.problem import Problem, best_known_of, bound_of, objective_of, proving_bound
 from dpbb.problems import decoded, decoder_of, encoded, name_of_bound, unknown
 from dpbb.proof import checker
@@ -238,26 +237,17 @@ def verify(
         if at_root:
             verdict = checker.PROVED
         elif draws or everything or finer is not None:
-            problem = decoded(_known(content))
-            if engine == "auto":
-                obstacle = get_engine("cpu").supports(
-                    problem, TreeOptions.from_json(content["tree"])
-                )
-                engine = "cpu" if obstacle is None else "reference"
             told = say or (lambda _text: None)
-            tree = Tree(problem, content, engine, elsewhere, told)
-            budget = NODES[engine] if nodes is None else nodes
-
+            tree = Tree(decoded(_known(content)), content, engine, elsewhere, told)
+            budget = NODES[tree.engine] if nodes is None else nodes
             began = time.monotonic()
             with closing(tree):
                 if finer is None:
-                    audit = checker.Audit(
-                        content, checker.check_books(content), tree, seed, told
-                    )
+                    parts = checker.check_books(content)
+                    audit = checker.Audit(content, parts, tree, seed, told)
                     verdict, found = audit.run(budget, draws, everything)
                 else:
-                    options = TreeOptions.from_json(content["tree"])
-                    fine, counts = in_parts(*(content, problem, options, tree, told))
+                    fine, counts = in_parts(content, tree, told)
                     _check_total(content, counts)
                     Certificate(fine).write(finer)
                     verdict = checker.PROVED

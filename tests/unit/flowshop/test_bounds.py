@@ -225,7 +225,8 @@ def test_the_checker_of_one_file_explores_the_same_tree(shop, data):
     own = checker.Shop({"times": [list(row) for row in shop.times]})
     whole = checker.Part(1)
     whole.roots = [()]
-    found = checker.Tree(own, tree.to_json()).explore(whole, best, 10**6)
+    explored = checker.Tree(own, tree.to_json()).explore_all([(whole, best, 10**6)])
+    ((_, found),) = explored
     decomposed, leaves, closed = found
     assert (decomposed, leaves) == (len(expected.decomposed), len(expected.leaves))
     by_depth = enumerate(expected.closed())

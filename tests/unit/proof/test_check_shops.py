@@ -183,10 +183,7 @@ def test_compiled_it_finds_the_same(tmp_path, objective, feature):
     certificate = certified(shop_of(objective, feature, 2, n=8), tmp_path / "x.json.gz")
     shop = checker.check_instance(certificate)
     whole = checker.parts_of(certificate["units"], len(shop.times))
-    found = [
-        checker.Tree(shop, certificate["tree"], fast=fast).explore(
-            whole[0], whole[0].ubs[1], 10**9
-        )
-        for fast in (False, True)
-    ]
+    jobs = [(whole[0], whole[0].ubs[1], 10**9)]
+    trees = (checker.Tree(shop, certificate["tree"], fast=fast) for fast in (0, 1))
+    found = [[*tree.explore_all(jobs)] for tree in trees]
     assert found[0] == found[1]

@@ -505,7 +505,10 @@ def again(tree, *job):
     return found
 
 
-def test_what_is_compiled_counts_what_plain_python_and_textbook_recursion_do():
+def test_what_is_compiled_counts_what_plain_python_and_textbook_recursion_do(
+    monkeypatch,
+):
+    monkeypatch.setattr(checker, "LARGE", 1000)  # threads take pieces of a part
     limited = better = nodes = 0
     for seed in range(150):
         shop, options, ub, roots = random_shop(seed)
