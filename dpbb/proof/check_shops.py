@@ -153,9 +153,8 @@ class FeatureShop:
             for k in range(self.m):
                 if self.setups:
                     gap = self.setups[last][job][k]
-                    at = (
-                        max(at, free[k] + gap) if self.ahead else max(at, free[k]) + gap
-                    )
+                    before, after = (gap, 0) if self.ahead else (0, gap)
+                    at = max(at, free[k] + before) + after
                 elif self.buffers is None and k not in self.unlimited:
                     at = max(at, free[k])
                 at = done = at + self.times[job][k]
@@ -176,16 +175,13 @@ class FeatureShop:
         ends = order[: len(self.front)], order[self.n - len(self.back) :]
         if [*map(list, ends)] != [self.front, self.back]:
             raise ValueError(f"the given jobs are not at the ends of {order}")
-        late = {
-            job: end - self.due[job] for job, end in self.completions(order).items()
-        }
+        ends = self.completions(order).items()
+        late = {job: max(0, end - self.due[job]) for job, end in ends}
         if self.objective in LATEST:
-            return max(0, *late.values())
-        counts = "late" in self.objective
-        cost = {job: max(0, one) for job, one in late.items()}
-        return sum(
-            (one > 0 if counts else one) * self.weights[j] for j, one in cost.items()
-        )
+            return max(late.values())
+        if "late" in self.objective:
+            late = {job: one > 0 for job, one in late.items()}
+        return sum(one * self.weights[job] for job, one in late.items())
 
     # -- what the tree needs -----------------------------------------------------------
 
@@ -244,11 +240,9 @@ class FeatureShop:
             [table[job] for job in order] for table in self.stages()
         )
         size = len(times[0])
-        latest, dated = (
-            self.objective in LATEST,
-            "tardiness" in self.objective or "late" in self.objective,
-        )
-        counted, weighted = "late" in self.objective, "weighted" in self.objective
+        name = self.objective
+        latest, counted = name in LATEST, "late" in name
+        dated, weighted = counted or "tardiness" in name, "weighted" in name
         tardy = dated and not latest and not counted
         release = [self.release[job] + b for job, b in zip(order, before)]
         due, weights = ([row[job] for job in order] for row in (self.due, self.weights))
@@ -273,13 +267,9 @@ class FeatureShop:
             rows = [[row[job] for job in order] for row in rows]
             first = rows[n]
             setups = [[*row, zero] for row in rows]
-            into = [
-                least([rows[i][j] for i in range(n) if i != j], size) for j in range(n)
-            ]
-            out = [
-                least([rows[j][i] for i in range(n) if i != j], size) for j in range(n)
-            ]
-            into, out = [*into, zero], [*out, zero]
+            columns = enumerate(zip(*rows[:n]))
+            into = [*(least(column, j, size) for j, column in columns), zero]
+            out = [*(least(row, j, size) for j, row in enumerate(rows[:n])), zero]
             filled = [[*map(sum, zip(*two))] for two in zip(times, into)]
             filled_out = [[*map(sum, zip(*two))] for two in zip(times, out)]
         views, roots = [], []
@@ -316,29 +306,21 @@ class FeatureShop:
         later = [[w * one for one in row] for w, row in zip(weights, after)]
         early = [[d - one for one in row] for d, row in zip(due, after)]
         ready = [r + sum(p) + sum(g) for r, p, g in zip(release, path, lags)]
-        by_rule = [
-            sorted(
-                range(n),
-                key=lambda j: (weights[j] == 0, filled[j][k] / (weights[j] or 1)),
-            )
-            for k in range(size)
+        rule = [
+            [(w == 0, one / (w or 1)) for one in row] for w, row in zip(weights, filled)
         ]
-        by_time = [sorted(range(n), key=lambda j: filled[j][k]) for k in range(size)]
-        by_date = [sorted(range(n), key=lambda j: early[j][k]) for k in range(size)]
+        by_rule, by_time, by_date = (
+            [sorted(range(n), key=lambda j: table[j][k]) for k in range(size)]
+            for table in (rule, filled, early)
+        )
         by_weight = sorted(range(n), key=weights.__getitem__)
         tail = [*map(min, zip(*after))]
         if self.back:
             tail = after[order.index(self.back[-1])]
-        slot = [*range(n)]  # the position itself if a job is given for it
-        slot[len(self.front) : n - len(self.back)] = [n] * (
-            n - len(self.front) - len(self.back)
-        )
-        place = [n] * n
-        for at, job in [
-            *enumerate(self.front),
-            *enumerate(self.back, n - len(self.back)),
-        ]:
-            place[order.index(job)] = at
+        slot, place = [n] * n, [n] * n  # by position and job; given ones have their own
+        behind = enumerate(self.back, n - len(self.back))
+        for at, job in (*enumerate(self.front), *behind):
+            slot[at] = place[order.index(job)] = at
         flags = (
             *(latest, self.both, released, set_up, ahead, self.buffers is not None),
             *(weighted, counted, tardy, not dated and not latest, alone),
@@ -355,9 +337,10 @@ class FeatureShop:
         return (roots, [0]), tables, (), ()
 
 
-def least(rows, size):
-    """Least of some rows, by columns; 0 of none."""
-    return [*map(min, zip(*rows))] if rows else [0] * size
+def least(rows, without, size):
+    """Least of all rows but one, by columns; 0 of none."""
+    others = [*rows[:without], *rows[without + 1 :]]
+    return [*map(min, zip(*others))] if others else [0] * size
 
 
 def begin_of(at, times, lags, first, ahead):
