@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
@@ -14,10 +15,10 @@ from dpbb.problem import Problem, Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.result import Result
 from dpbb.result.schedule import Schedule
-from dpbb.solving.arguments import checked
+from dpbb.solving.arguments import called, planned
 from dpbb.solving.exploring import solved, submitted
 from dpbb.solving.results import result_of_attached
-from dpbb.solving.resume import checked_resume, going_on
+from dpbb.solving.resume import going_on, read_saved
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
@@ -105,11 +106,9 @@ def solve(
     >>> dpbb.solve([[3, 2], [1, 4], [2, 2]], verbosity="quiet").makespan
     9
     """
-    ends = front, back
-    call = checked(
-        instance, client, options, {**changes}, progress, should_stop, ends=ends
-    )
-    return solved(going_on(call, fresh=fresh))
+    call = called(client, options, {**changes}, progress, should_stop)
+    plan = planned(instance, call, front, back)
+    return solved(call, going_on(call, plan, fresh=fresh))
 
 
 @naming()
@@ -147,15 +146,9 @@ def submit(
     InstanceError, OptionError, CheckpointError, EngineUnavailable, ClusterError
         As ``solve``. A run that still writes to the folder is not attached to.
     """
-    call = checked(
-        instance,
-        client,
-        options,
-        {**changes},
-        Progress() if progress is None else progress,
-        ends=(front, back),
-        detached=True,
-    )
+    shown = Progress() if progress is None else progress
+    call = called(client, options, {**changes}, shown, detached=True)
+    plan = planned(instance, call, front, back)
     if call.in_process:
         raise OptionError(
             "workers: expected at least 1, as nobody waits for the run while it goes "
@@ -168,7 +161,7 @@ def submit(
             f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
             f"on the same cluster"
         )
-    return submitted(going_on(call, fresh=fresh))
+    return submitted(call, going_on(call, plan, fresh=fresh))
 
 
 @naming()
@@ -210,9 +203,9 @@ def resume(
     OptionError, EngineUnavailable, ClusterError, InvariantError
         As ``solve``.
     """
-    return solved(
-        checked_resume(source, client, problem, {**changes}, progress, should_stop)
-    )
+    plan = read_saved(source, problem, changes)
+    call = called(client, plan.options, {}, progress, should_stop)
+    return solved(call, replace(plan, options=call.options))
 
 
 def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -> Run:

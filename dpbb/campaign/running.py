@@ -41,8 +41,8 @@ from dpbb.problem import (
 )
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Termination, Totals
-from dpbb.solving.arguments import checked
-from dpbb.solving.resume import options_before, seconds_of, strategy_before
+from dpbb.solving.arguments import called, planned
+from dpbb.solving.resume import options_before, seconds_of
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class Campaign:
             known = best_known_of(problem) if self.hint else None
             above = {} if known is None else {"upper_bound": known.upper_bound + 1}
             try:
-                checked(problem, None, self.options, above, Progress())
+                planned(problem, called(None, self.options, above, Progress()))
             except OptionError as error:
                 raise OptionError(f"{source}: {error}") from error
 
@@ -403,10 +403,8 @@ class Campaign:
 
         ``auto`` is none of them: a choice is made once.
         """
-        before = options_before(saved.spec).replace(
-            strategy=strategy_before(saved.spec)
-        )
-        values, default = before.to_mapping(), SolveOptions().to_mapping()
+        values = options_before(saved.spec).to_mapping()
+        default = SolveOptions().to_mapping()
         other = [
             f"{OPTIONS[name].flag} {value}"
             for name, value in self._given().items()

@@ -160,8 +160,7 @@ def _encode_header(
 ) -> bytes:
     """Return line and header; ``add`` puts further sections somewhere."""
     spec, request = saved.spec, saved.spec.request
-    if request is not None:
-        request = replace(request, options=without_places(request.options))
+    request = replace(request, options=without_places(request.options))
     journal = None
     if saved.journal is not None:
         journal = add(_compress(msgspec.json.encode(saved.journal.to_json())))
@@ -365,10 +364,9 @@ def _spec_of(header: Header, problem: Problem[Any]) -> RunSpec:
         "permutation": header.permutation,
         "time_limit_s": None,
     }
-    tuning, request = Tuning(**values.pop("tuning")), values.pop("request")
-    if request is not None:
-        request = msgspec.convert(request, Request)
-        request = replace(request, options=without_places(request.options))
+    tuning = Tuning(**values.pop("tuning"))
+    request = msgspec.convert(values.pop("request"), Request)
+    request = replace(request, options=without_places(request.options))
     spec = msgspec.convert(values, RunSpec)
     return replace(spec, tuning=tuning, request=request)
 

@@ -80,8 +80,6 @@ def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.int
 
 def _steps_before(spec: RunSpec) -> list[Improvement]:
     """Return what the caller's heuristics found, at negative seconds of the run."""
-    if spec.request is None:
-        return []
     before_s, steps = spec.request.seconds, spec.request.known.trajectory
     return [replace(step, seconds=step.seconds - before_s) for step in steps]
 

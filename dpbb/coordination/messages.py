@@ -108,7 +108,7 @@ class RunSpec:
         No permutation costs less, as a tree at this cutoff has proved before; None:
         there was none.
     request
-        The call that it is of; None: nobody asks for a result of it.
+        The call that it is of.
     lease_timeout_s
         A seat that has not reported for so long has lost its lease.
     """
@@ -126,7 +126,7 @@ class RunSpec:
     time_limit_s: float | None = None
     certificate: bool = False
     proved_bound: Cost | None = None
-    request: Request | None = None
+    request: Request = field(default_factory=Request)
     lease_timeout_s: float = 60.0
 
     def __post_init__(self) -> None:

@@ -15,10 +15,7 @@ import numpy as np
 
 from dpbb.cluster.client.connect import placed
 from dpbb.cluster.storage.checkpoint_folder import check_folder
-from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.messages import RunId
-from dpbb.coordination.snapshot import Snapshot
-from dpbb.errors import InstanceError, Interrupted, OptionError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.heuristics import heuristics_of
 from dpbb.options import Heuristics, ProgressStyle, SolveOptions, Verbosity, kinds
@@ -37,7 +34,7 @@ from dpbb.problem import (
 from dpbb.problems import decoded, decoder_of, encoded, holds_problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof import checker
-from dpbb.result import Result, Termination
+from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable, noting
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal, settled_rule, tree_of
@@ -45,40 +42,35 @@ from dpbb.tree.branching import refusal, settled_rule, tree_of
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of ``solve``, ``submit`` or ``resume``: its arguments, checked.
+    """How a call asks, and where it is explored; what is asked for is a ``Plan``.
 
     Attributes
     ----------
-    name
-        Of the instance, for people.
+    options
+        As they are given; a plan has them as they fit its problem.
     began
         ``time.monotonic()`` at its start.
     client
         A client to explore with; None: the options say where.
+    where
+        Why there, for people; empty where the call says it.
     detached
         Nobody stays until the end of the run.
-    saved
-        The checkpoint that it goes on from.
-    writer
-        The run that was the last to write into its folder of checkpoints.
-    interrupted
-        Whether somebody has pressed Ctrl-C.
     heuristic
         A function in the place of the heuristics before the tree, if one is given.
+    interrupted
+        Whether somebody has pressed Ctrl-C.
     """
 
-    problem: Problem[Any]
-    name: str
     options: SolveOptions
     progress: Progress
     should_stop: Callable[[], bool]
     began: float
     client: Any = None
+    where: str = ""
     detached: bool = False
-    saved: Checkpoint | None = None
-    writer: RunId | None = None
-    interrupted: Callable[[], bool] = lambda: False
     heuristic: Callable[..., Any] | None = None
+    interrupted: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         kinds.FUNCTION.check(self.should_stop, "should_stop")
@@ -114,23 +106,6 @@ class Call:
         finally:
             signal.signal(signal.SIGINT, default)
 
-    def done(self, result: Result, last: Snapshot | None = None) -> Result:
-        """Show the result of the call and return it.
-
-        ``last``: the last state of its last run.
-
-        Interrupted: somebody pressed Ctrl-C; it has the result.
-        """
-        if last is not None:
-            self.progress.finish(last)
-            saved, stopped = last.checkpoint, result.termination is Termination.STOPPED
-            if stopped and saved is not None and not saved.at_risk_s:
-                self.progress.note(f"saved in {saved.url}: run the same again to go on")
-        self.progress.done(result)
-        if self.interrupted():
-            raise Interrupted(result)
-        return result
-
     @property
     def in_process(self) -> bool:
         """Whether this process explores, without a cluster."""
@@ -143,18 +118,16 @@ class Call:
         return not given and not self.in_process
 
 
-def checked(
-    instance: Any,
+def called(
     client: Any,
     options: SolveOptions | None,
     changes: dict[str, Any],
     progress: Progress | str | None,
     should_stop: Callable[[], bool] = lambda: False,
     *,
-    ends: tuple[Iterable[Any], Iterable[Any]] = ((), ()),
     detached: bool = False,
 ) -> Call:
-    """Check everything that can be checked before anything is started."""
+    """Check all that does not depend on the instance."""
     began = time.monotonic()
     if not isinstance(options, SolveOptions | None):
         raise OptionError(
@@ -165,27 +138,40 @@ def checked(
     heuristic = heuristic if callable(heuristic) else None
     if heuristic is not None:  # no option that files hold: it runs here, and now
         changes = {**changes, "heuristics": Heuristics.AUTO}
-    chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
+    if progress is not None and not isinstance(progress, Progress):
+        changes = {**changes, "progress": progress}
+    chosen = (options or SolveOptions()).replace(**changes)
     check_engine(chosen)
     client, chosen, where = placed(client, chosen)
-    with noting():
-        problem = with_bound(with_ends(read_problem(instance), *ends), chosen.bound)
-        chosen = numbered(problem, chosen)
-        check_fit(problem, chosen)
-        if chosen.certificate is not None:
-            check_writable(chosen.certificate, "certificate")
-        if chosen.optima_file is not None:
-            check_writable(chosen.optima_file, "optima_file", chosen.certificate)
-    if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
-        check_folder(chosen.checkpoint)
-    shown = shown_by(progress, chosen)
-    if where:
-        shown.note(where)
-    name = instance_name_of(problem)
     return Call(
-        problem, name, chosen, shown, should_stop, began, client,
-        detached=detached, heuristic=heuristic,
+        chosen, shown_by(progress, chosen), should_stop, began, client, where,
+        detached, heuristic,
     )  # fmt: skip
+
+
+def planned(
+    instance: Any, call: Call, front: Iterable[Any] = (), back: Iterable[Any] = ()
+) -> Plan:
+    """Read an instance, and check everything before anything is started."""
+    options = call.options
+    with noting():
+        problem = with_ends(read_problem(instance), front, back)
+        problem = with_bound(problem, options.bound)
+        options = numbered(problem, options)
+        check_fit(problem, options)
+        check_files(options)
+    if options.checkpoint is not None and call.has_own_cluster:
+        check_folder(options.checkpoint)
+    return Plan(problem, instance_name_of(problem), options, call.began)
+
+
+def check_files(options: SolveOptions, *others: object) -> None:
+    """Raise OptionError for a file that cannot be written, or is one of the others."""
+    certificate, optima = options.certificate, options.optima_file
+    if certificate is not None:
+        check_writable(certificate, "certificate", *others)
+    if optima is not None:
+        check_writable(optima, "optima_file", *others, certificate)
 
 
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
@@ -275,12 +261,6 @@ def _check_encoding(problem: Problem[Any]) -> None:
             f"encode() of kind {problem.name!r}: expected JSON values that its decoder "
             f"decodes, got: {error}"
         ) from error
-
-
-def style_of(progress: Progress | str | None) -> dict[str, Any]:
-    """Return the option of this name, if that is what was given."""
-    given = progress is not None and not isinstance(progress, Progress)
-    return {"progress": progress} if given else {}
 
 
 def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
 from dpbb.cluster.client.connect import leave_worker
+from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
-from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.snapshot import WAITING_S
 from dpbb.engines.registry import (
     ENGINES_OF_KIND,
@@ -25,10 +28,11 @@ from dpbb.engines.registry import (
 from dpbb.errors import ClusterError
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import is_shared
-from dpbb.options import EngineName, Heuristics, TreeOptions
+from dpbb.options import EngineName, Heuristics
 from dpbb.problem import ImprovesSchedules
 from dpbb.solving.arguments import Call
 from dpbb.solving.plan import Plan
+from dpbb.solving.resume import plan_of_running
 from dpbb.tree.branching import tree_of
 
 HEAD_START_S = 1.0
@@ -63,23 +67,32 @@ class Cluster:
         Set when nobody waits for a cluster of the call's own any more.
     """
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, plan: Plan) -> None:
         self.engine: str | None = None
         self.answered, self.unwanted = Event(), Event()
         self._call = call
-        self._in_process = call.in_process
+        self._problem, self._options = plan.problem, plan.options
+        # of the run to come, whatever its upper bound will be
+        self._tree = tree_of(plan.problem, plan.options, plan.problem.trivial_ub)
+        self._opening: Callable[[RunSpec, Checkpoint | None], Any] = self._submit
         self._starting: Future[Any] = Future()
         self._waited_s = 0.0
+        # a run that goes on is opened whatever time is left
+        lasting = call.detached or plan.saved is not None
+        self._limit = None if lasting else plan.options.time_limit_s
 
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Get a client, in a thread while the heuristics run; leave it at the end."""
-        call, limit = self._call, self._call.options.time_limit_s
-        if self._in_process or call.client is not None:
-            if self._in_process:
-                self._choose_engine()
-            else:
-                leave_worker()
+        call, limit = self._call, self._options.time_limit_s
+        if call.where:
+            call.progress.note(call.where)
+        if call.in_process:
+            self._stay_in_process()
+            yield
+            return
+        if call.client is not None:
+            leave_worker()
             self._starting.set_result(call.client)
             yield
             return
@@ -89,7 +102,8 @@ class Cluster:
         if own and not sure:
             self._choose_engine()
         with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
-            self._starting = pool.submit(lambda: stack.enter_context(self._client()))
+            starting = pool.submit(lambda: stack.enter_context(self._client()))
+            self._starting = starting
             try:
                 if own and sure and (limit is None or limit > SHORT_S):
                     self._choose_engine()
@@ -97,25 +111,20 @@ class Cluster:
             finally:
                 self.answered.set()
                 self.unwanted.set()
-                wait([self._starting])  # to be left, it must have been entered
+                wait([starting])  # to be left, it must have been entered
 
-    @contextmanager
-    def _client(self) -> Iterator[Any]:
+    def _client(self) -> AbstractContextManager[Any]:
         """Give a client of the scheduler that the call names, or of its own cluster."""
-        call, options = self._call, self._call.options
-        address, limit = options.scheduler, options.time_limit_s
+        address, limit = self._options.scheduler, self._options.time_limit_s
         if address is not None or (limit is not None and limit <= SHORT_S):
             self.answered.wait(HEAD_START_S)
-        if call.detached or call.saved is not None:  # whatever time is left
-            limit = None
-        with self._own(limit) if address is None else _connected(address, limit) as one:
-            yield one
+        return self._own() if address is None else _connected(address, self._limit)
 
     @contextmanager
-    def _own(self, limit: float | None) -> Iterator[Any]:
+    def _own(self) -> Iterator[Any]:
         """Start a cluster of the call's own."""
-        call, options = self._call, self._call.options
-        end = math.inf if limit is None else call.began + limit
+        options, limit = self._options, self._limit
+        end = math.inf if limit is None else self._call.began + limit
         if end - time.monotonic() < LEAST_START_S:
             self.unwanted.wait()
             raise ClusterError("expected time for a cluster to start in, got none")
@@ -125,7 +134,7 @@ class Cluster:
             workers=options.workers,
             threads=options.threads,
             engine=str(options.engine),
-            warm_up=(call.problem, self._warm_up_tree()),
+            warm_up=(self._problem, self._tree),
             unwanted=self.unwanted.is_set,
             # other processes may begin at once, this one's imports may not
             launched=lambda: self.answered.wait(HEAD_START_S),
@@ -139,24 +148,17 @@ class Cluster:
         """
         from dpbb.cluster.worker.gpus import gpus_for
 
-        engine = self._call.options.engine
+        engine = self._options.engine
         if engine is EngineName.GPU:
-            return bool(gpus_for("gpu", self._call.problem, self._warm_up_tree()))
+            return bool(gpus_for("gpu", self._problem, self._tree))
         return engine in (EngineName.AUTO, EngineName.CPU)
 
-    def _choose_engine(self) -> None:
+    def _choose_engine(self, tried: tuple[str, ...] = TRIED) -> None:
         """Fail now, not after the heuristics, when the engine cannot run here."""
-        call, tree = self._call, self._warm_up_tree()
-        name = str(call.options.engine)
-        tried = ENGINES_OF_KIND["cpu"] if self._in_process else TRIED
-        engine, why = choose_engine(name, call.problem, tree, tried)
+        name = str(self._options.engine)
+        engine, why = choose_engine(name, self._problem, self._tree, tried)
         self.engine = engine.name
-        call.progress.note(f"engine {why}")
-
-    def _warm_up_tree(self) -> TreeOptions:
-        """Tree of the run to come, whatever its upper bound will be."""
-        problem = self._call.problem
-        return tree_of(problem, self._call.options, problem.trivial_ub)
+        self._call.progress.note(f"engine {why}")
 
     @property
     def blocks(self) -> bool:
@@ -164,15 +166,14 @@ class Cluster:
         client = self._call.client
         return client is None or not client.asynchronous
 
-    @property
-    def client(self) -> Any:
-        """The client that it is reached by, once it is there."""
-        return self._starting.result()
+    async def value(self, called: Any) -> Any:
+        """Return what a client's method gives, awaited if it is asynchronous."""
+        return called if self.blocks else await called
 
     def is_there(self) -> bool:
         """Wait a moment; whether it is there. Says so when it takes long."""
-        progress, address = self._call.progress, self._call.options.scheduler
-        if self._in_process or wait([self._starting], POLL_S).done:
+        progress, address = self._call.progress, self._options.scheduler
+        if wait([self._starting], POLL_S).done:
             progress.waiting("")
             return True
         self._waited_s += POLL_S
@@ -191,11 +192,11 @@ class Cluster:
 
         Trees of few jobs are explored in seconds, in which the GPU had better begin.
         """
-        options = self._call.options
+        options = self._options
         wanted = (
             self.has_gpu
             and not is_replaced("gpu")
-            and self._call.problem.n_jobs >= GPU_JOBS
+            and self._problem.n_jobs >= GPU_JOBS
             and options.heuristics == Heuristics.AUTO
             and options.heuristic_time_s is None
             and options.cutoff is None
@@ -204,14 +205,14 @@ class Cluster:
 
     def tree_waits(self) -> bool:
         """Whether a GPU is there to explore, beside which the heuristics go on."""
-        options, starting = self._call.options, self._starting
+        options, starting = self._options, self._starting
         if not self.has_gpu or not starting.done() or starting.exception() is not None:
             return False
         threads = options.tuning.heuristic_threads
         alone = options.heuristic_time_s is not None or threads == 0
         return (
             not alone
-            and isinstance(self._call.problem, ImprovesSchedules)
+            and isinstance(self._problem, ImprovesSchedules)
             and bool(starting.result().cluster.scheduler.workers)
         )
 
@@ -220,7 +221,7 @@ class Cluster:
 
         That is where a heuristic has left nothing out, and nothing asks for a cluster.
         """
-        call, options = self._call, self._call.options
+        call, options = self._call, self._options
         if (
             plan.small
             and call.has_own_cluster
@@ -230,50 +231,92 @@ class Cluster:
             and options.checkpoint is None
             and options.engine in (EngineName.AUTO, EngineName.CPU)
         ):
-            self._in_process = True
             self.unwanted.set()
-            if self.engine in (None, EngineName.GPU):
-                self._choose_engine()
+            self._stay_in_process()
 
-    def engine_of_run(self, first: bool) -> str:
+    def _stay_in_process(self) -> None:
+        """Explore in this process from now on: there is nothing to wait for."""
+        self._opening, self._starting = self._explore, Future()
+        self._starting.set_result(None)
+        if self.engine in (None, EngineName.GPU):
+            self._choose_engine(ENGINES_OF_KIND["cpu"])
+
+    async def attach(
+        self, plan: Plan, should_stop: Callable[[], bool]
+    ) -> tuple[Plan, Any] | None:
+        """Attach to the run that writes to the plan's folder; return its plan, too.
+
+        None: there is none here.
+        """
+        if plan.writer is None:
+            return None
+        self.answered.set()  # no heuristic is waited for
+        while not self.is_there():
+            if should_stop():
+                return None
+        from dpbb.cluster.client.open import attach_run, describe_run
+
+        client, file = self._starting.result(), plan.options.optima_file
+        found = await self.value(describe_run(client, plan.writer))
+        if found is None:
+            return None
+        spec, opened = found
+        plan = plan_of_running(plan, spec, opened, self._call.began)
+        run = await self.value(attach_run(client, spec.run_id, optima_file=file))
+        self._call.progress.offset_s = spec.request.seconds
+        self._call.progress.note(f"attached to run {run.run_id}, which writes there")
+        return plan, run
+
+    async def open(self, plan: Plan, before: RunId | None = None) -> Any:
+        """Open the run of a plan's tree.
+
+        ``before``: the run of the tree before it: the checkpoints of both are in the
+        same folder.
+        """
+        progress, first = self._call.progress, before is None
+        engine = self._engine_of_run(first)
+        if plan.saved is not None:
+            before = plan.saved.spec.run_id
+        run_id = None if before is None else resumed_id(before)
+        spec = plan.spec(time.monotonic(), engine, run_id)
+        folder = spec.options.checkpoint
+        if folder is not None and self._call.has_own_cluster and "://" not in folder:
+            folder = os.path.abspath(os.path.expanduser(folder))
+            spec = replace(spec, options=replace(spec.options, checkpoint=folder))
+        progress.offset_s = spec.request.seconds
+        if folder is not None and first:
+            progress.note(f"checkpoints {folder}")
+        run = await self.value(self._opening(spec, plan.saved))
+        if run.dashboard is not None and first:
+            progress.note(f"dashboard {run.dashboard}")
+        return run
+
+    def _engine_of_run(self, first: bool) -> str:
         """Return the engine that a run asks for; the first one says what it is."""
-        call, name = self._call, str(self._call.options.engine)
-        if self.engine is None and call.has_own_cluster:
+        name = str(self._options.engine)
+        if self.engine is None and self._call.has_own_cluster:
             self._choose_engine()
         elif self.engine is None and first:
-            why = explain_engines(name, call.problem, self._warm_up_tree())
-            call.progress.note(f"engine {why}")
+            why = explain_engines(name, self._problem, self._tree)
+            self._call.progress.note(f"engine {why}")
         if self.engine == EngineName.GPU and name == EngineName.AUTO:
             return name  # the GPU may refuse: then the cores explore
         return self.engine or name
 
-    def open(
-        self, spec: RunSpec, saved: Checkpoint | None, make_result: Callable[..., Any]
-    ) -> Any:
-        """Open a run; awaitable if the client is asynchronous.
+    def _explore(self, spec: RunSpec, saved: Checkpoint | None) -> Any:
+        """Open a run in this process."""
+        from dpbb.solving.in_process import InProcessRun
 
-        Parameters
-        ----------
-        saved
-            The checkpoint that it goes on from.
-        make_result
-            Makes the user's of its outcome; see ``Run``.
-        """
-        options = self._call.options
-        if self._in_process:
-            from dpbb.solving.in_process import InProcessRun
+        threads = 1 if self._options.workers == 0 else physical_cores()
+        return InProcessRun(spec, self._options.threads or threads, saved)
 
-            threads = 1 if options.workers == 0 else physical_cores()
-            return InProcessRun(spec, options.threads or threads, saved)
+    def _submit(self, spec: RunSpec, saved: Checkpoint | None) -> Any:
+        """Open a run on the cluster; awaitable if the client is asynchronous."""
         from dpbb.cluster.client.open import submit_run
 
-        return submit_run(
-            self.client,
-            spec,
-            make_result=make_result,
-            optima_file=options.optima_file,
-            saved=None if saved is None else to_bytes(saved),
-        )
+        client, file = self._starting.result(), self._options.optima_file
+        content = None if saved is None else to_bytes(saved)
+        return submit_run(client, spec, optima_file=file, saved=content)
 
 
 @contextmanager

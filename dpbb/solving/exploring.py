@@ -1,32 +1,25 @@
-"""A call, from its checked arguments to its result: what comes after what.
+"""A call, from its plan to its result: what comes after what.
 
-A cluster is found or started while heuristics make the plan; the plan's tree is a run,
-whose outcome the result is made of. From below another tree follows, with a new plan.
-One coroutine does so for all clients: with a blocking one nothing in it suspends.
+A cluster is found or started while heuristics complete the plan; the plan's tree is a
+run, whose outcome the result is made of. From below another tree follows, with a new
+plan. One coroutine does so for all clients: with a blocking one nothing in it suspends.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from collections.abc import Callable, Coroutine
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
-from dpbb.cluster.storage.checkpoint_folder import resumed_id
-from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.errors import DpbbError, UnwrittenError
-from dpbb.result import Result, Termination
+from dpbb.result import Result
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
-from dpbb.solving.results import result_of_run, result_without_tree, with_certificate
-from dpbb.solving.resume import plan_of_running
+from dpbb.solving.results import done, result_of_run, result_without_tree, written
 from dpbb.solving.start import start
 
 T = TypeVar("T")
@@ -34,64 +27,63 @@ T = TypeVar("T")
 POLL_S = 0.1
 """Seconds between looks at a run, and at ``should_stop`` while it goes on."""
 
-BOUND = "{bound}"
-"""Stands for the proved lower bound in the path of a certificate: one of each tree."""
 
-
-def solved(call: Call) -> Any:
+def solved(call: Call, plan: Plan) -> Any:
     """Return the result of a call; awaitable if its client is asynchronous.
 
     Interrupted: somebody pressed Ctrl-C; it has the result.
     """
-    cluster = Cluster(call)
-    if not cluster.blocks:
-        return _solve(call, cluster)
-    with call.interruptible() as call:
-        return _at_once(_solve(call, cluster))
+    cluster = Cluster(call, plan)
+    with call.interruptible() if cluster.blocks else nullcontext(call) as call:
+        solving = _solve(call, plan, cluster)
+        return _at_once(solving) if cluster.blocks else solving
 
 
-def submitted(call: Call) -> Any:
+def submitted(call: Call, plan: Plan) -> Any:
     """Open the run of a call and return it; awaitable if its client is asynchronous."""
-    cluster = Cluster(call)
-    opening = _submit(call, cluster)
+    cluster = Cluster(call, plan)
+    opening = _submit(call, plan, cluster)
     return _at_once(opening) if cluster.blocks else opening
 
 
-async def _solve(call: Call, cluster: Cluster) -> Result:
+async def _solve(call: Call, plan: Plan, cluster: Cluster) -> Result:
+    stop = call.should_stop
     with closing(call.progress), cluster.entered():
-        opened = await _going_on(call, cluster)
-        if opened is None:
-            plan = await _in_thread(cluster, partial(start, call, cluster))
-            result = _ended_early(call, plan)
-            while result is None and not cluster.is_there():
-                result = _ended_early(call, plan)
-            if result is not None:
-                return call.done(result)
-            opened = await _open(call, cluster, plan, None)
+        attached = await cluster.attach(plan, stop)
+        if attached is not None:
+            plan, run = attached
+        else:
+            plan = await _in_thread(cluster, partial(start, call, plan, cluster))
+            while not (end := plan.end(stop)) and not cluster.is_there():
+                pass
+            if end is not None:
+                return done(call, written(call, result_without_tree(plan, end)))
+            run = await cluster.open(plan)
         while True:
-            plan, run, made = opened
             failed = True
             try:
-                outcome, last = await _watched(call, cluster, plan, run)
-                result = made(outcome, run.n_written)
+                outcome, last = await _watched(call, plan, cluster, run)
+                result = result_of_run(plan, run.spec, outcome, run.n_written)
+                result = written(call, result)
                 plan, ended = _after(call, plan, outcome, result)
                 if ended is not None:
-                    ended = call.done(ended, last)
+                    ended = done(call, ended, last)
                 failed = False
             finally:
-                await _value(cluster, run.close(keep=failed))
+                await cluster.value(run.close(keep=failed))
             if ended is not None:
                 return ended
-            opened = await _open(call, cluster, plan, run.run_id)
+            run = await cluster.open(plan, run.spec.run_id)
 
 
-async def _submit(call: Call, cluster: Cluster) -> Any:
+async def _submit(call: Call, plan: Plan, cluster: Cluster) -> Any:
     with closing(call.progress), ExitStack() as stack:
         stack.enter_context(cluster.entered())
-        plan = await _in_thread(cluster, partial(start, call, cluster))
+        plan = await _in_thread(cluster, partial(start, call, plan, cluster))
         while not cluster.is_there():
             pass
-        _, run, _ = await _open(call, cluster, plan, None)
+        run = await cluster.open(plan)
+        run.make_result = lambda *known: written(call, result_of_run(plan, *known))
         run.on_close(stack.pop_all().close)
         return run
 
@@ -111,117 +103,21 @@ async def _in_thread(cluster: Cluster, function: Callable[[], T]) -> T:
     return function() if cluster.blocks else await asyncio.to_thread(function)
 
 
-async def _value(cluster: Cluster, called: Any) -> Any:
-    """Return what a client's method gives, awaited if the client is asynchronous."""
-    return called if cluster.blocks else await called
-
-
-def _end_of(call: Call, plan: Plan) -> Termination | None:
-    """Return why the plan's tree is not to be explored; None: it is."""
-    left = plan.seconds_left(time.monotonic())
-    if plan.proved:
-        return Termination.EXHAUSTED
-    if plan.within_gap:
-        return Termination.GAP_LIMIT
-    if call.should_stop():
-        return Termination.STOPPED
-    return Termination.TIME_LIMIT if left is not None and left <= 0 else None
-
-
-def _ended_early(call: Call, plan: Plan) -> Result | None:
-    """Return the result of a call without a tree; None: there is one to explore."""
-    end = None if plan.saved is not None else _end_of(call, plan)
-    if end is None:
-        return None
-    result = result_without_tree(plan, end)
-    if plan.proved and call.options.certificate is not None:
-        result = with_certificate(call.problem, result, plan.permutation)
-    return _written(call, result)
-
-
-Opened = tuple[Plan, Any, Callable[[Outcome, int | None], Result]]
-"""A plan, the run of its tree, and what makes the result of its outcome."""
-
-
-async def _going_on(call: Call, cluster: Cluster) -> Opened | None:
-    """Attach to the run that writes to the call's folder of checkpoints.
-
-    None: there is none on the cluster.
-    """
-    if call.writer is None or call.detached:
-        return None
-    cluster.answered.set()  # no heuristic is waited for
-    while not cluster.is_there():
-        if call.should_stop():
-            return None
-    from dpbb.cluster.client.open import attach_run, describe_run
-
-    client, file = cluster.client, call.options.optima_file
-    found = await _value(cluster, describe_run(client, call.writer))
-    if found is None:
-        return None
-    plan = plan_of_running(call, *found)
-
-    def made(
-        spec: RunSpec, opened: float, outcome: Outcome, n_written: int | None
-    ) -> Result:
-        return _written(call, result_of_run(plan, spec, opened, outcome, n_written))
-
-    run = await _value(cluster, attach_run(client, call.writer, made, file))
-    call.progress.offset_s = found[1] - plan.began
-    call.progress.note(f"attached to run {run.run_id}, which writes there")
-    return plan, run, partial(made, *found)
-
-
-async def _open(
-    call: Call, cluster: Cluster, plan: Plan, before: RunId | None
-) -> Opened:
-    """Open the run of a plan's tree.
-
-    ``before``: the run of the tree before it: the checkpoints of both are in the same
-    folder.
-    """
-    progress = call.progress
-    engine = cluster.engine_of_run(before is None)
-    if plan.saved is not None:
-        before = plan.saved.spec.run_id
-    now = time.monotonic()
-    spec = plan.spec(now, engine, None if before is None else resumed_id(before))
-    folder = spec.options.checkpoint
-    if folder is not None and call.has_own_cluster and "://" not in folder:
-        folder = os.path.abspath(os.path.expanduser(folder))
-        spec = replace(spec, options=replace(spec.options, checkpoint=folder))
-    opened = plan.opened(now)
-    progress.offset_s = opened - plan.began
-    first = plan.below is None or plan.below.step.number == 1 or plan.saved is not None
-    if folder is not None and first:
-        progress.note(f"checkpoints {folder}")
-
-    def made(outcome: Outcome, n_written: int | None) -> Result:
-        result = result_of_run(plan, spec, opened, outcome, n_written)
-        return _written(call, result)
-
-    run = await _value(cluster, cluster.open(spec, plan.saved, made))
-    if run.dashboard is not None and first:
-        progress.note(f"dashboard {run.dashboard}")
-    return plan, run, made
-
-
 async def _watched(
-    call: Call, cluster: Cluster, plan: Plan, run: Any
+    call: Call, plan: Plan, cluster: Cluster, run: Any
 ) -> tuple[Outcome, Snapshot]:
     """Show a run to its end, and stop it where it is to be stopped."""
     version, finished, stopping = -1, False, False
     while not finished:
-        version, finished, snapshot = await _value(cluster, run.poll(version, POLL_S))
+        version, finished, snapshot = await cluster.value(run.poll(version, POLL_S))
         if plan.below is None:
             call.progress.update(snapshot)
         elif snapshot.state is not RunState.FINISHED:  # another tree may follow
             call.progress.update(plan.below.shown_on(snapshot))
         if not stopping and call.should_stop():
             stopping = True
-            await _value(cluster, run.stop())
-    return await _value(cluster, run.outcome()), snapshot
+            await cluster.value(run.stop())
+    return await cluster.value(run.outcome()), snapshot
 
 
 def _after(
@@ -235,27 +131,5 @@ def _after(
     if not outcome.exhausted:
         what = f"the tree is too large: half the step, as {what}"
     call.progress.note(f"from below: {what}; looking below {after.upper_bound}")
-    end = _end_of(call, after)
+    end = after.end(call.should_stop)
     return after, None if end is None else result_without_tree(after, end, result)
-
-
-def _written(call: Call, result: Result) -> Result:
-    """Write a result's certificate where the options say, if they do; return it.
-
-    UnwrittenError: that fails; it has the result.
-    """
-    path, certificate = call.options.certificate, result.certificate
-    if path is None:
-        return result
-    if certificate is None:
-        if not result.bounds:
-            said = "certificate: not written, as there is no proof"
-            call.progress.note(f"{said} ({result.termination})")
-        return result
-    path = path.replace(BOUND, str(result.lower_bound))
-    try:
-        certificate.write(path)
-    except DpbbError as error:
-        raise UnwrittenError(str(error), result) from error
-    call.progress.note(f"certificate: written to {path}")
-    return result

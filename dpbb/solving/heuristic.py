@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,8 @@ from dpbb.heuristics import heuristics_of
 from dpbb.options import OPTIONS, PROCESSORS, Heuristics, SolveOptions, kinds
 from dpbb.problem import StartSearch, proving_bound
 from dpbb.result import Termination
-from dpbb.solving.arguments import checked
-from dpbb.solving.plan import Plan
-from dpbb.solving.results import result_without_tree
+from dpbb.solving.arguments import called, planned
+from dpbb.solving.results import done, result_without_tree
 from dpbb.solving.start import searched
 
 if TYPE_CHECKING:
@@ -110,18 +110,19 @@ def heuristic(
     options = SolveOptions(
         threads=threads, seed=seed, initial=initial, scheduler=scheduler
     )
-    ends = front, back
-    call = checked(instance, client, options, {}, progress, should_stop, ends=ends)
-    client, address = call.client, call.options.scheduler
+    call = called(client, options, {}, progress, should_stop)
+    plan = planned(instance, call, front, back)
+    options, shown = plan.options.replace(heuristics=named), call.progress
+    client, address = call.client, options.scheduler
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
-    searcher = heuristics_of(call.problem, own)
+    searcher = heuristics_of(plan.problem, own)
     kinds.one_of(*Heuristics, *searcher.heuristics).check(named, "method")
-    options = call.options.replace(heuristics=named)
-    bound = proving_bound(call.problem)
-    plan = Plan(call.problem, call.name, options, call.began, root_bound=bound)
-    shown = call.progress
-    shown.begin(call.name)
+    bound = proving_bound(plan.problem)
+    plan = replace(plan, options=options, root_bound=bound)
+    if call.where:
+        shown.note(call.where)
+    shown.begin(plan.name)
     with ExitStack() as stack:
         stack.enter_context(closing(shown))
         call = stack.enter_context(call.interruptible())
@@ -163,4 +164,4 @@ def heuristic(
             end = Termination.EXHAUSTED
         elif call.should_stop():
             end = Termination.STOPPED
-        return call.done(result_without_tree(plan, end))
+        return done(call, result_without_tree(plan, end))

@@ -54,8 +54,7 @@ class InProcessRun:
         self, spec: RunSpec, threads: int, saved: Checkpoint | None = None
     ) -> None:
         # nobody else could take over what the only seat is silent about
-        self._spec = spec = replace(spec, lease_timeout_s=FOR_EVER_S)
-        self.run_id = spec.run_id
+        self.spec = spec = replace(spec, lease_timeout_s=FOR_EVER_S)
         self._coordinator = Coordinator(spec, now=time.monotonic(), saved=saved)
         self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))
         self._lock = RLock()  # the coordinator: the caller's thread and the seat's
@@ -104,7 +103,7 @@ class InProcessRun:
     # -- the seat -------------------------------------------------------------------
 
     def _explore(self) -> None:
-        coordinator, spec = self._coordinator, self._spec
+        coordinator, spec = self._coordinator, self.spec
         with self._lock:
             seat = Seat(SEAT, SEAT, self._sessions.device, spec.engine)
             coordinator.add_seat(seat, time.monotonic(), shown=False)

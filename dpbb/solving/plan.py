@@ -6,6 +6,8 @@ options are decided before anything is explored.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from dpbb.coordination.from_below import Below
 from dpbb.coordination.messages import Known, Request, RunId, RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.options import OPTIONS, Heuristics, RunOptions, SolveOptions, Tuning
-from dpbb.problem import Problem, root_bound
+from dpbb.problem import Problem
 from dpbb.result import ProvedBound, Result, Status, Termination, Totals
 from dpbb.tree.branching import tree_of
 
@@ -38,6 +40,9 @@ class Plan(Known):
     resumed
         ``time.monotonic()`` when the call went on from a checkpoint: its time limit
         counts from then; None: from ``began``.
+    writer
+        The run that was the last to write into the folder of checkpoints, if it may be
+        on the cluster.
     """
 
     problem: Problem[Any]
@@ -47,6 +52,7 @@ class Plan(Known):
     small: bool = False
     saved: Checkpoint | None = None
     resumed: float | None = None
+    writer: RunId | None = None
 
     @property
     def bounds(self) -> tuple[ProvedBound, ...]:
@@ -120,6 +126,19 @@ class Plan(Known):
         limit = self.options.time_limit_s
         since = self.began if self.resumed is None else self.resumed
         return None if limit is None else since + limit - now
+
+    def end(self, should_stop: Callable[[], bool]) -> Termination | None:
+        """Return why its tree is not to be explored; None: it is."""
+        left = self.seconds_left(time.monotonic())
+        if self.saved is not None:  # it goes on, whatever time is left
+            return None
+        if self.proved:
+            return Termination.EXHAUSTED
+        if self.within_gap:
+            return Termination.GAP_LIMIT
+        if should_stop():
+            return Termination.STOPPED
+        return Termination.TIME_LIMIT if left is not None and left <= 0 else None
 
     def opened(self, now: float) -> float:
         """When the run was opened, if it is opened now: as if never interrupted."""
@@ -195,22 +214,13 @@ class Plan(Known):
         return Request(options, now - self.began, Known(**self.known()))
 
     @classmethod
-    def of_run(
-        cls, spec: RunSpec, opened: float, options: SolveOptions | None = None
-    ) -> Plan:
-        """Return the plan of a run that somebody else opened, or that goes on.
-
-        ``options``: default: those that it keeps of its call.
-
-        OptionError: they are none.
-        """
-        request = spec.request or Request(
-            known=Known(root_bound=root_bound(spec.problem))
-        )
+    def of_run(cls, spec: RunSpec, opened: float, options: SolveOptions) -> Plan:
+        """Return the plan of a run that somebody else opened, or that goes on."""
+        request = spec.request
         return cls(
             spec.problem,
             spec.instance,
-            options or SolveOptions.from_mapping(request.options),
+            options,
             began=opened - request.seconds,
             **request.known.known(),
         )

@@ -12,7 +12,8 @@ from typing import Any
 
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.outcome import Outcome
-from dpbb.errors import ClusterError
+from dpbb.coordination.snapshot import Snapshot
+from dpbb.errors import DpbbError, Interrupted, UnwrittenError
 from dpbb.options import EngineName, SolveOptions
 from dpbb.problem import (
     Encodable,
@@ -28,63 +29,44 @@ from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate, books_of_root
 from dpbb.result import Proof, ProvedBound, Result, Status, Termination, Totals
+from dpbb.solving.arguments import Call
 from dpbb.solving.plan import Plan
 from dpbb.text.labels import names_of
 
 
 def result_of_run(
-    plan: Plan,
-    spec: RunSpec,
-    opened: float,
-    outcome: Outcome,
-    n_written: int | None = None,
+    plan: Plan, spec: RunSpec, outcome: Outcome, n_written: int | None
 ) -> Result:
     """Return what a finished run proved, with its certificate.
 
-    Parameters
-    ----------
-    opened
-        ``time.monotonic()`` at its opening.
-    n_written
-        Optimal permutations in a file; None: none were written.
+    ``n_written``: optimal permutations in a file; None: none were written.
     """
-    made = result_of(plan, outcome, opened=opened, engine=spec.engine)
+    made = result_of(plan, outcome, spec.request.seconds, spec.engine)
     return certified(spec, outcome, replace(made, n_optima_written=n_written))
 
 
 def result_of_attached(
-    optima_file: str | None,
-    spec: RunSpec,
-    opened: float,
-    outcome: Outcome,
-    n_written: int | None,
+    optima_file: str | None, spec: RunSpec, outcome: Outcome, n_written: int | None
 ) -> Result:
     """Return what a run proved that somebody else opened, by what it keeps of its call.
 
     ``optima_file``: where this process writes its optimal permutations.
-
-    ClusterError: the run was not opened by a call.
     """
-    request = spec.request
-    if request is None:
-        raise ClusterError(
-            f"run {spec.run_id} was not opened by dpbb.solve or dpbb.submit: it has an "
-            "outcome, but nothing to make a result of"
-        )
-    options = SolveOptions.from_mapping(request.options)
+    options = SolveOptions.from_mapping(spec.request.options)
     if optima_file is not None:
         options = options.replace(optima_file=optima_file)
-    plan = Plan.of_run(spec, opened, options)
-    return result_of_run(plan, spec, opened, outcome, n_written)
+    return result_of_run(Plan.of_run(spec, 0.0, options), spec, outcome, n_written)
 
 
 def result_of(
-    plan: Plan, outcome: Outcome, *, opened: float, engine: str | None = None
+    plan: Plan, outcome: Outcome, before_s: float, engine: str | None = None
 ) -> Result:
-    """Return what a finished run proved; with the trees from below before it."""
+    """Return what a finished run proved; with the trees from below before it.
+
+    ``before_s``: from the start of the call to the opening of the run.
+    """
     if engine is None or engine == EngineName.AUTO:
         engine = "+".join(sorted(outcome.engines)) or "none"
-    before_s = opened - plan.began
     trajectory = list(plan.trajectory)
     for step in outcome.trajectory:
         if not trajectory or step.value < trajectory[-1].value:
@@ -130,7 +112,7 @@ def result_of(
 def result_without_tree(
     plan: Plan, termination: Termination, before: Result | None = None
 ) -> Result:
-    """Return what is known while no tree is explored.
+    """Return what is known while no tree is explored, with a certificate of the root.
 
     ``before``: the result of the last tree from below, if there was one.
     """
@@ -141,7 +123,7 @@ def result_without_tree(
     if plan.options.all_optima:
         known |= {"optima": (), "n_optima": 0}
     seconds = time.monotonic() - plan.began
-    return _result(
+    result = _result(
         plan,
         termination,
         _proof_of_bound(plan),
@@ -151,6 +133,9 @@ def result_without_tree(
         bounds=plan.bounds,
         **known,
     )
+    if before is not None or plan.options.certificate is None or not plan.proved:
+        return result
+    return with_certificate(plan.problem, result, plan.permutation)
 
 
 def _proof_of_bound(plan: Plan) -> Proof:
@@ -284,6 +269,50 @@ def with_certificate(
             return result
     # as it will be read: tuples are lists
     return replace(result, certificate=Certificate(json.loads(json.dumps(whole))))
+
+
+BOUND = "{bound}"
+"""Stands for the proved lower bound in the path of a certificate: one of each tree."""
+
+
+def written(call: Call, result: Result) -> Result:
+    """Write a result's certificate where the options say, if they do; return it.
+
+    UnwrittenError: that fails; it has the result.
+    """
+    path, certificate = result.options.certificate, result.certificate
+    if path is None:
+        return result
+    if certificate is None:
+        if not result.bounds:
+            said = "certificate: not written, as there is no proof"
+            call.progress.note(f"{said} ({result.termination})")
+        return result
+    path = path.replace(BOUND, str(result.lower_bound))
+    try:
+        certificate.write(path)
+    except DpbbError as error:
+        raise UnwrittenError(str(error), result) from error
+    call.progress.note(f"certificate: written to {path}")
+    return result
+
+
+def done(call: Call, result: Result, last: Snapshot | None = None) -> Result:
+    """Show the result of a call and return it.
+
+    ``last``: the last state of its last run.
+
+    Interrupted: somebody pressed Ctrl-C; it has the result.
+    """
+    if last is not None:
+        call.progress.finish(last)
+        saved, stopped = last.checkpoint, result.termination is Termination.STOPPED
+        if stopped and saved is not None and not saved.at_risk_s:
+            call.progress.note(f"saved in {saved.url}: run the same again to go on")
+    call.progress.done(result)
+    if call.interrupted():
+        raise Interrupted(result)
+    return result
 
 
 PACKAGES = ("dpbb", "numpy", "numba", "distributed")

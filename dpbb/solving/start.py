@@ -14,18 +14,20 @@ from functools import partial
 from threading import Event
 from typing import Any, TypeVar
 
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.from_below import Below, Step
 from dpbb.errors import EngineUnavailable
 from dpbb.estimation.result import duration
 from dpbb.heuristics import heuristics_of
 from dpbb.kernels.cores import in_daemon
 from dpbb.options import BranchingRule, EngineName, Heuristics, SolveOptions, Strategy
-from dpbb.problem import Incumbent, Problem, StartSearch, n_machines_of, proving_bound
+from dpbb.problem import Incumbent, StartSearch, n_machines_of, proving_bound
 from dpbb.result import Improvement
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
-from dpbb.solving.resume import plan_of_saved
+from dpbb.solving.resume import seconds_of
+from dpbb.text.names import plural
 from dpbb.tree.branching import settled_rule
 
 logger = logging.getLogger(__name__)
@@ -53,21 +55,24 @@ PATIENCE_S = 86400.0
 """Without a time limit a tree that takes longer is not waited for."""
 
 
-def start(call: Call, cluster: Cluster) -> Plan:
-    """Return the plan of a call: from its checkpoint, or by the start heuristics."""
-    call.progress.begin(call.name)
-    if call.saved is not None:
+def start(call: Call, plan: Plan, cluster: Cluster) -> Plan:
+    """Return a plan with what the start heuristics find; one that goes on has it."""
+    progress = call.progress
+    progress.begin(plan.name)
+    if plan.saved is not None:
         cluster.answered.set()
-        return plan_of_saved(call, call.saved)
+        _tell_of(plan, plan.saved, progress.note)
+        return plan
     try:
-        plan = _with_heuristics(call, cluster, cluster.start_device())
+        plan = _with_heuristics(call, plan, cluster, cluster.start_device())
     finally:
         cluster.answered.set()
     if plan.proved or plan.within_gap:
         return plan
     cluster.stay_in_process_if_small(plan)
-    if call.options.branching is None or call.options.strategy is Strategy.AUTO:
-        call.progress.waiting("an estimate of the tree")
+    options = plan.options
+    if options.branching is None or options.strategy is Strategy.AUTO:
+        progress.waiting("an estimate of the tree")
     strategy, why = chosen_strategy(
         plan,
         engine=cluster.engine,
@@ -75,17 +80,28 @@ def start(call: Call, cluster: Cluster) -> Plan:
         should_stop=call.should_stop,
     )
     if why:
-        call.progress.note(f"strategy {strategy}: {why}")
+        progress.note(f"strategy {strategy}: {why}")
     if strategy is Strategy.FROM_BELOW:
         plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
     plan, why = with_rule(plan, call.should_stop)
-    call.progress.waiting("")
+    progress.waiting("")
     if why:
-        call.progress.note(f"branching {why}")
+        progress.note(f"branching {why}")
     return plan
 
 
-def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
+def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None:
+    """Say with what a plan goes on, and what it does without."""
+    if saved.spec.certificate and plan.options.certificate is None:
+        note("no certificate: name its file again (--certificate, certificate=)")
+    if saved.first_optimum:
+        note(f"its first {saved.first_optimum:,} optimal permutations are in its file")
+    left = plural(len(saved.units), "part") if saved.units else "nothing"
+    nodes = plan.earlier.nodes + saved.totals.nodes
+    note(f"resumed after {seconds_of(saved):.0f} s and {nodes:,} nodes: {left} left")
+
+
+def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> Plan:
     """Run the start heuristics; on the cores alone if the GPU refuses."""
 
     def found(step: Improvement, bound: int) -> None:
@@ -99,33 +115,27 @@ def _with_heuristics(call: Call, cluster: Cluster, device: str) -> Plan:
         on_note=call.progress.waiting,
     )
     try:
-        return make_plan(
-            call.problem, call.name, call.options, hooks, began=call.began,
-            on_incumbent=found, heuristic=call.heuristic,
-        )  # fmt: skip
+        return with_heuristics(
+            plan, hooks, on_incumbent=found, heuristic=call.heuristic
+        )
     except (EngineUnavailable, RuntimeError, MemoryError) as error:
         if device == "cpu":
             raise
         logger.warning("no heuristics on the GPU: %s", error)
-        return _with_heuristics(call, cluster, "cpu")
+        return _with_heuristics(call, plan, cluster, "cpu")
 
 
-def make_plan(
-    problem: Problem[Any],
-    name: str,
-    options: SolveOptions,
-    hooks: StartSearch | None = None,
+def with_heuristics(
+    plan: Plan,
+    hooks: StartSearch,
     *,
-    began: float,
     on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
     heuristic: Callable[..., Any] | None = None,
 ) -> Plan:
-    """Run the start heuristics.
+    """Return a plan with the root's bound, and what the start heuristics find.
 
     Parameters
     ----------
-    problem, name, options, began
-        See ``Plan``.
     hooks
         What the search polls and calls, and its device: on a GPU that nobody explores
         on yet it has a time of its own. What the options say of it is added.
@@ -134,12 +144,11 @@ def make_plan(
     heuristic
         See ``Call``.
     """
-    bound = proving_bound(problem)
-    plan = Plan(problem, name, options, began, root_bound=bound)
+    options, bound = plan.options, proving_bound(plan.problem)
+    plan = replace(plan, root_bound=bound)
     now = time.monotonic()
     left = plan.seconds_left(now)
     limit, wait = _times(options, left)
-    hooks = hooks or StartSearch()
     if hooks.device == "gpu":
         limit = (
             GPU_START_S if left is None else min(GPU_START_S, GPU_START_SHARE * left)
@@ -154,7 +163,7 @@ def make_plan(
         initial=options.initial,
         lower_bound=bound,
     )
-    first = heuristics_of(problem, heuristic).first_incumbent
+    first = heuristics_of(plan.problem, heuristic).first_incumbent
     return searched(plan, search, first, on_incumbent=on_incumbent)
 
 
@@ -173,7 +182,7 @@ def searched(
         Runs the search: it gets one that tells what it finds, and ends when that is
         good enough.
     on_incumbent
-        As of ``make_plan``.
+        As of ``with_heuristics``.
     """
     steps: list[Improvement] = []
 

@@ -12,10 +12,11 @@ from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, BranchingRule, SolveOptions
+from dpbb.problem import StartSearch
 from dpbb.result import Termination
+from dpbb.solving.plan import Plan
 from dpbb.solving.results import result_without_tree
-from dpbb.solving.resume import plan_of_saved
-from dpbb.solving.start import make_plan
+from dpbb.solving.start import with_heuristics
 from tests.unit.coordination.world import TIMES, World
 
 ORDER = (5, 4, 3, 2, 1, 0)
@@ -44,7 +45,7 @@ def saved(tmp_path, monkeypatch):
     """Write a checkpoint of a run of an instance of six jobs, into this folder."""
     monkeypatch.chdir(tmp_path)
     problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
-    plan = make_plan(problem, "six", BEFORE, began=0.0)
+    plan = with_heuristics(Plan(problem, "six", BEFORE, 0.0), StartSearch())
     world = World(plan.spec(0.0, "reference"), ("a",))
     for _ in range(6):
         world.round()
@@ -55,16 +56,15 @@ def saved(tmp_path, monkeypatch):
 
 @pytest.fixture
 def resumed(monkeypatch):
-    """Leave the exploration out; gives the calls that were to be run."""
-    calls = []
+    """Leave the exploration out; gives the plans that were to be explored."""
+    plans = []
 
-    def end(call):
-        calls.append(call)
-        plan = plan_of_saved(call, call.saved)
+    def end(_call, plan):
+        plans.append(plan)
         return result_without_tree(plan, Termination.STOPPED)
 
     monkeypatch.setattr(api, "solved", end)
-    return calls
+    return plans
 
 
 def as_flag(name, value):

@@ -20,8 +20,10 @@ from dpbb.estimation.background import encode, estimate_apart
 from dpbb.estimation.roots import RootSample
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
+from dpbb.problem import StartSearch
 from dpbb.result import Termination
-from dpbb.solving.start import make_plan
+from dpbb.solving.plan import Plan
+from dpbb.solving.start import with_heuristics
 from tests.oracle import makespan
 from tests.processes import run
 from tests.unit.coordination.world import World
@@ -144,7 +146,7 @@ def test_a_subclass_goes_on_from_a_checkpoint_with_itself_alone(tmp_path, monkey
     shop = kind(FlowShopInstance("shop", TIMES), pair=(2, 0))
     folder, best = str(tmp_path / "run"), best_waiting(2, 0)
     options = dpbb.SolveOptions(cutoff=best + 30, all_optima=True)
-    plan = make_plan(shop, "shop", options, began=0.0)
+    plan = with_heuristics(Plan(shop, "shop", options, 0.0), StartSearch())
     world = World(plan.spec(0.0, "reference"), ("a",))
     world.round()
     CheckpointFolder(folder, keep=1).write(world.coordinator.checkpoint(world.now))

@@ -152,7 +152,7 @@ def test_what_a_run_is_told_is_checked(client):
 
 
 def test_closed_client_is_refused_before_the_heuristics(client, monkeypatch):
-    monkeypatch.setattr("dpbb.solving.start.make_plan", None)
+    monkeypatch.setattr("dpbb.solving.start.with_heuristics", None)
     with Client(client.scheduler.address, set_as_default=False) as closed:
         pass
     for call in (

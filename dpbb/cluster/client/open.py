@@ -3,9 +3,6 @@
 import getpass
 import platform
 import time
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from distributed import Client
@@ -13,13 +10,11 @@ from distributed.protocol import pickle
 
 import dpbb
 from dpbb.cluster.client.connect import check_open, needing
-from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import MakeResult, Run
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, OptionError
 
@@ -28,7 +23,6 @@ def submit_run(
     client: Client,
     spec: RunSpec,
     *,
-    make_result: MakeResult | None = None,
     optima_file: str | None = None,
     saved: bytes | None = None,
 ) -> Any:
@@ -40,8 +34,6 @@ def submit_run(
         Of the cluster; blocking or asynchronous.
     spec
         The run. It starts as soon as there is a worker.
-    make_result
-        See ``Run``.
     optima_file
         With ``all_optima``: where to write the optimal permutations.
     saved
@@ -68,10 +60,10 @@ def submit_run(
             message["saved"] = wrap(saved)
         with needing(client):
             opened = raised(await there.scheduler.dpbb_open(**message))
-        run = Run(client, spec.run_id, make_result, page=opened["page"])
+        run = Run(client, spec, page=opened["page"])
         if optima_file is not None:
             try:
-                await run._write_optima(OptimaFile(Path(optima_file), spec.problem))
+                await run._write_optima(optima_file)
             except BaseException:
                 await run._close(keep=False)
                 raise
@@ -122,7 +114,7 @@ async def _described(client: Any, run_id: RunId) -> tuple[RunSpec, float, bool]:
 def attach_run(
     client: Client,
     run_id: str,
-    make_result: Callable[[RunSpec, float, Outcome, int | None], Any],
+    make_result: MakeResult | None = None,
     optima_file: str | None = None,
 ) -> Any:
     """Find a run by its name, or by what its name begins with.
@@ -130,8 +122,7 @@ def attach_run(
     Parameters
     ----------
     make_result
-        As of ``Run``, and given the run's spec and when it was opened, by
-        ``time.monotonic()``, before.
+        See ``Run``.
     optima_file
         With ``all_optima``: where to write the optimal permutations, all that the run
         finds and has found.
@@ -156,15 +147,14 @@ def attach_run(
                 f"{run_id!r}; there are {', '.join(found or known) or 'none'}"
             )
         name = RunId(found[0])
-        spec, opened, page = await _described(client, name)
-        made = partial(make_result, spec, opened)
-        run = Run(client, name, made, attached=True, page=page)
+        spec, _, page = await _described(client, name)
+        run = Run(client, spec, make_result, attached=True, page=page)
         if optima_file is not None:
             if not spec.options.all_optima:
                 raise OptionError(
                     f"optima_file: expected a run with all_optima, got {name} without"
                 )
-            await run._write_optima(OptimaFile(Path(optima_file), spec.problem))
+            await run._write_optima(optima_file)
         return run
 
     return client.sync(find)

@@ -21,6 +21,15 @@ Fetch = Callable[[int | None, int], Awaitable[tuple[Optima | None, bool]]]
 """Returns what comes after a value and a position, and whether the run is over."""
 
 
+def check_held(first: int, path: str | Path) -> None:
+    """Raise OptionError where permutations come before the first that is held."""
+    if first:
+        raise OptionError(
+            "optima_file: expected none, as the run holds the first "
+            f"{first:,} optimal permutations no more, got {path}"
+        )
+
+
 class OptimaFile:
     """One permutation a line, jobs from 0, in the order of discovery.
 
@@ -58,21 +67,14 @@ class OptimaFile:
         self._task: asyncio.Task[None] | None = None
         check_writable(path, "optima_file")
 
-    def check(self, first: int) -> None:
-        """Raise OptionError where permutations come before the first that is held."""
-        if first and not self.begun:
-            raise OptionError(
-                "optima_file: expected none, as the run holds the first "
-                f"{first:,} optimal permutations no more, got {self.path}"
-            )
-
     def begin(self, value: int | None, first: int) -> None:
         """Keep nothing: permutations of this value follow, from the first held on.
 
         OptionError: those before it are nowhere here. DpbbError: the file cannot be
         written.
         """
-        self.check(first)
+        if not self.begun:
+            check_held(first, self.path)
         self.begun = True
         self.value, self.position, self.count = value, first, 0
         self._write(b"", anew=True)

@@ -34,6 +34,7 @@ from dpbb.cluster.client.stream import POLL_S, Callback, Callbacks, SnapshotStre
 from dpbb.cluster.internals import is_asynchronous
 from dpbb.cluster.rpc import raised, unwrap
 from dpbb.cluster.storage.store import file_to_write
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
@@ -47,7 +48,6 @@ from dpbb.text import markup
 if TYPE_CHECKING:
     from distributed import Client
 
-    from dpbb.coordination.messages import RunId
     from dpbb.result import Result
 
 logger = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ STREAM_S = 0.5
 REPR_TIMEOUT_S = 3.0
 """A notebook's cell does not wait longer for a scheduler that does not answer."""
 
-MakeResult = Callable[[Outcome, int | None], Any]
-"""Makes the user's result of an outcome, and of how many optimal permutations were
+MakeResult = Callable[[RunSpec, Outcome, int | None], Any]
+"""Makes the user's result of a run, its outcome, and how many optimal permutations were
 written to a file; None: none were."""
 
 
@@ -79,8 +79,8 @@ class Run:
     ----------
     client
         Client of the cluster.
-    run_id
-        Name of the run, for ``attach``.
+    spec
+        What the run is; ``run_id`` is its name, for ``attach``.
     make_result
         What ``result`` gives; default: the outcome.
     attached
@@ -92,7 +92,7 @@ class Run:
     def __init__(
         self,
         client: Client,
-        run_id: RunId,
+        spec: RunSpec,
         make_result: MakeResult | None = None,
         *,
         attached: bool = False,
@@ -100,9 +100,10 @@ class Run:
     ) -> None:
         self._attached = attached
         self._page = page
-        self.run_id = run_id
+        self.spec = spec
+        self.run_id = spec.run_id
+        self.make_result = make_result
         self._client: Any = client
-        self._make_result = make_result
         self._last: Snapshot | None = None
         # in the client's loop ``client.asynchronous`` is always true
         in_thread = not is_asynchronous(self._client)
@@ -453,10 +454,10 @@ class Run:
     async def _save_now(self) -> CheckpointSnapshot:
         return pickle.loads(await self._call("save_now"))
 
-    async def _write_optima(self, file: OptimaFile) -> None:
+    async def _write_optima(self, path: str) -> None:
         """Write all optimal permutations into a file, those that are there at once."""
-        self._optima_file = file
-        await file.follow(self._optima)
+        self._optima_file = OptimaFile(Path(path), self.spec.problem)
+        await self._optima_file.follow(self._optima)
 
     async def _wait(self, timeout: float | None) -> bool:
         """Wait for the end, and until all that was found is told and written."""
@@ -489,8 +490,8 @@ class Run:
     async def _result(self, timeout: float | None) -> Any:
         outcome = await self._get_outcome(timeout)
         if self._made is None:
-            make = self._make_result
-            self._made = outcome if make is None else make(outcome, self.n_written)
+            make, written = self.make_result, self.n_written
+            self._made = make(self.spec, outcome, written) if make else outcome
         return self._made
 
     async def _close(self, keep: bool) -> None:

@@ -200,8 +200,13 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
         Nothing there, damaged, of another problem or another version of dpbb.
     """
     folder = Folder(source)
-    if not folder.is_there():
-        return _load(*_of_file(source), problem)
+    if folder.is_there():
+        return load_newest(folder, problem)
+    return _load(*_of_file(source), problem)
+
+
+def load_newest(folder: Folder, problem: Problem[Any] | None = None) -> Checkpoint:
+    """Read the newest checkpoint of a folder; see ``load_checkpoint``."""
     name, found, error = newest_whole(folder, problem)
     if error is not None:
         raise CheckpointError(

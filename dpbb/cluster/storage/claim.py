@@ -96,9 +96,8 @@ class Owner:
             return True
 
 
-def delete_all(url: str) -> None:
+def delete_all(folder: Folder) -> None:
     """Delete the checkpoints in a folder; CheckpointError: a run may write there."""
-    folder = Folder(url)
     names = header_names(folder)
     if not names:
         return

@@ -56,7 +56,7 @@ def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
     wide = at(plan, Step(1, plan.root_bound, width=1000))
     assert wide.upper_bound == VALUE
     assert below(upper_bound=VALUE - 1).upper_bound <= VALUE - 1
-    again = type(plan).of_run(plan.spec(0.0), opened=0.0)
+    again = type(plan).of_run(plan.spec(0.0), 0.0, plan.options)
     assert again.below == plan.below
 
 
@@ -64,13 +64,13 @@ def test_a_tree_without_a_schedule_is_followed_by_another():
     plan = below()
     cutoff = plan.upper_bound
     over = outcome(value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff)
-    result = result_of(plan, over, opened=plan.began)
+    result = result_of(plan, over, before_s=0.0)
     assert (str(result.status), result.lower_bound) == ("infeasible_cutoff", cutoff)
     assert [bound.value for bound in result.bounds] == [cutoff]
     after = plan.after(over, result)
     assert (after.lower_bound, after.makespan) == (cutoff, VALUE)
     assert after.below.earlier == over.totals
-    again = type(plan).of_run(after.spec(0.0), opened=0.0)
+    again = type(plan).of_run(after.spec(0.0), 0.0, plan.options)
     assert again.below == after.below
     ended = result_without_tree(after, "time_limit")
     assert (str(ended.status), ended.lower_bound) == ("feasible", cutoff)
@@ -84,8 +84,8 @@ def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
     cut["lower_bound"] = plan.root_bound
     for name, goes_on in (("node_limit", True), ("time_limit", False)):
         over = outcome(termination=Termination(name), **cut)
-        result = result_of(plan, over, opened=plan.began)
+        result = result_of(plan, over, before_s=0.0)
         assert (plan.after(over, result) is not None) is goes_on
     spent = at(plan, Step(1, plan.root_bound), 2000)
     over = outcome(termination=Termination.NODE_LIMIT, **cut)
-    assert spent.after(over, result_of(spent, over, opened=spent.began)) is None
+    assert spent.after(over, result_of(spent, over, before_s=0.0)) is None

@@ -135,7 +135,7 @@ def test_its_certificate_holds_and_the_checker_of_one_file_refuses_it(tight):
     spec = spec_of(tight, TREE, upper_bound=BEST, certificate=True)
     outcome = interrupted(spec)
     plan = Plan(tight, "shop", dpbb.SolveOptions(cutoff=BEST), 0.0, 0)
-    result = result_of(plan, outcome, opened=0.0, engine="reference")
+    result = result_of(plan, outcome, 0.0, engine="reference")
     certificate = certified(spec, outcome, result).certificate
     found = verify(certificate)
     assert found.ok, found.summary()

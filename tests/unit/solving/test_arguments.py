@@ -71,8 +71,7 @@ class Told(Progress):
 
 
 def call_of():
-    options = SolveOptions()
-    return Call(PROBLEM, "tiny", options, Told(), lambda: False, began=0.0)
+    return Call(SolveOptions(), Told(), lambda: False, began=0.0)
 
 
 @pytest.mark.usefixtures("python_handles_it")

@@ -10,14 +10,15 @@ from dpbb.progress import Progress
 from dpbb.solving import cluster as module
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
+from dpbb.solving.plan import Plan
 from tests.unit.solving.test_plan import plan_of
 
 
-def call_of(**options):
+def cluster_of(**options):
     problem = FlowShopProblem(FlowShopInstance("shop", [[1, 2], [3, 1]]))
     options = SolveOptions(**{"engine": "cpu", **options})
-    stop = lambda: False  # noqa: E731
-    return Call(problem, "shop", options, Progress(), stop, time.monotonic())
+    call = Call(options, Progress(), lambda: False, time.monotonic())
+    return Cluster(call, Plan(problem, "shop", options, call.began))
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def at_once(monkeypatch):
     ],
 )  # fmt: skip
 def test_a_tree_that_a_heuristic_shows_to_be_small_needs_no_cluster(options, here):
-    cluster = Cluster(call_of(**options))
+    cluster = cluster_of(**options)
     with cluster.entered():
         cluster.stay_in_process_if_small(replace(plan_of(), small=False))
         assert not cluster.unwanted.is_set()

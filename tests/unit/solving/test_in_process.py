@@ -13,8 +13,10 @@ from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
+from dpbb.problem import StartSearch
 from dpbb.result import Status, Termination
-from dpbb.solving.start import make_plan
+from dpbb.solving.plan import Plan
+from dpbb.solving.start import with_heuristics
 from tests.oracle import makespan
 from tests.unit.coordination.world import World
 
@@ -63,7 +65,8 @@ def test_a_run_of_a_cluster_goes_on_here(tmp_path):
     options = SolveOptions(upper_bound=best, heuristics="none")
     whole = dpbb.solve(TIMES, options=options, **HERE)
     shop = FlowShopProblem(FlowShopInstance("ten", TIMES))
-    world = World(make_plan(shop, "ten", options, began=0.0).spec(0.0, "cpu"), ("a",))
+    plan = with_heuristics(Plan(shop, "ten", options, 0.0), StartSearch())
+    world = World(plan.spec(0.0, "cpu"), ("a",))
     for _ in range(6):
         world.round()
     saved = world.coordinator.checkpoint(world.now)

@@ -9,10 +9,11 @@ from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
-from dpbb.problem import root_bound
+from dpbb.problem import StartSearch, root_bound
 from dpbb.result import Improvement, Proof, Status, Termination, Totals
+from dpbb.solving.plan import Plan
 from dpbb.solving.results import result_of, result_without_tree
-from dpbb.solving.start import make_plan
+from dpbb.solving.start import with_heuristics
 from dpbb.tree.counters import Counters
 
 TIMES = np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [4, 1, 1]])
@@ -29,7 +30,8 @@ TOOK = Totals(
 
 def plan_of(problem=PROBLEM, **options):
     chosen = SolveOptions(**{"heuristics": "none", **options})
-    return make_plan(problem, "tiny", chosen, began=time.monotonic())
+    plan = Plan(problem, "tiny", chosen, time.monotonic())
+    return with_heuristics(plan, StartSearch())
 
 
 def outcome(**changes):
@@ -104,7 +106,7 @@ def test_exhausted_tree_with_a_schedule_is_optimal():
             value=VALUE, permutation=ORDER, lower_bound=VALUE,
             trajectory=(Improvement(0.0, VALUE, "start"),),
         ),
-        opened=plan.began + 1,
+        before_s=1.0,
     )  # fmt: skip
     assert (result.status, result.proof) == (Status.OPTIMAL, Proof.TREE_EXHAUSTED)
     assert (result.decomposed, result.leaves, result.units) == (5, 2, 3)
@@ -118,7 +120,7 @@ def test_trajectory_counts_from_the_start_of_the_solve():
     result = result_of(
         plan,
         outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE, trajectory=(step,)),
-        opened=plan.began + 2,
+        before_s=2.0,
     )
     assert [(s.seconds, s.value) for s in result.trajectory] == [
         (pytest.approx(2.5), VALUE)
@@ -126,7 +128,7 @@ def test_trajectory_counts_from_the_start_of_the_solve():
 
 
 def test_exhausted_tree_without_a_schedule_proves_the_cutoff():
-    result = result_of(plan_of(cutoff=11), outcome(lower_bound=11), opened=0.0)
+    result = result_of(plan_of(cutoff=11), outcome(lower_bound=11), before_s=0.0)
     assert (result.status, result.lower_bound) == (Status.INFEASIBLE_CUTOFF, 11)
     assert (result.makespan, result.permutation, result.operations) == (None,) * 3
 
@@ -135,7 +137,9 @@ def test_known_schedule_above_the_upper_bound_is_not_called_optimal():
     """Nothing is below U; of a schedule above U that proves nothing."""
     plan = plan_of(initial=ORDER, upper_bound=VALUE - 1)
     result = result_of(
-        plan, outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1), opened=0.0
+        plan,
+        outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1),
+        before_s=0.0,
     )
     assert result.status is Status.INFEASIBLE_CUTOFF
     assert (result.makespan, result.lower_bound) == (None, VALUE - 1)
@@ -155,7 +159,7 @@ def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
         termination=Termination.STOPPED, exhausted=False, value=VALUE,
         permutation=ORDER, lower_bound=bound,
     )  # fmt: skip
-    result = result_of(plan, stopped, opened=0.0)
+    result = result_of(plan, stopped, before_s=0.0)
     assert (result.status, result.proof) == (status, proof)
     assert result.lower_bound == max(bound, plan.root_bound)
 
@@ -170,5 +174,5 @@ def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
 )  # fmt: skip
 def test_result_names_the_engine(engines, engine, name):
     done = outcome(lower_bound=11, seats=dict(enumerate(engines)))
-    result = result_of(plan_of(cutoff=11), done, opened=0.0, engine=engine)
+    result = result_of(plan_of(cutoff=11), done, before_s=0.0, engine=engine)
     assert result.engine == name

@@ -20,15 +20,16 @@ from dpbb.coordination.from_below import Below, Step
 from dpbb.errors import CheckpointError, InvariantError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, SolveOptions
-from dpbb.progress import Progress
+from dpbb.problem import StartSearch
 from dpbb.result import Termination, Totals
-from dpbb.solving.arguments import Call, checked
+from dpbb.solving.arguments import called, planned
+from dpbb.solving.plan import Plan
 from dpbb.solving.results import result_of
-from dpbb.solving.resume import going_on as call_going_on
+from dpbb.solving.resume import going_on as plan_going_on
 from dpbb.solving.resume import plan_of_saved, read_saved
-from dpbb.solving.start import make_plan
+from dpbb.solving.start import with_heuristics
 from tests.unit.coordination.world import TIMES, World, as_file, parts_of
-from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
+from tests.unit.solving.test_plan import ORDER, VALUE, outcome, plan_of
 
 
 class Clock:
@@ -60,11 +61,7 @@ def saved_after(plan, seconds):
 
 def going_on_from(saved, options):
     """Return the plan of a call that goes on now."""
-    call = Call(
-        PROBLEM, "tiny", options, Progress(), lambda: False, time.monotonic(),
-        saved=saved,
-    )  # fmt: skip
-    return plan_of_saved(call, saved)
+    return plan_of_saved(saved, options, time.monotonic())
 
 
 def next_tree(plan, seconds):
@@ -74,7 +71,7 @@ def next_tree(plan, seconds):
         value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff,
         totals=Totals(seconds=seconds),
     )  # fmt: skip
-    return plan.after(over, result_of(plan, over, opened=plan.began))
+    return plan.after(over, result_of(plan, over, 0.0))
 
 
 def test_the_limit_of_a_resumed_run_counts_from_then_for_all_trees(clock):
@@ -102,7 +99,7 @@ def test_seconds_of_earlier_trees_count_once(clock):
         ub=again.upper_bound,
         totals=Totals(seconds=saved.totals.seconds + 7),
     )
-    result = result_of(again, over, opened=again.opened(clock.now))
+    result = result_of(again, over, again.opened(clock.now) - again.began)
     assert (result.seconds, result.tree_seconds) == (160, 160)
     assert result.bounds[-1].seconds == 160
 
@@ -128,7 +125,7 @@ def foreign(folder, **places):
     """Leave a run that kept a journal, as somebody may change it: a folder, a file."""
     problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
     options = SolveOptions(heuristics="none", upper_bound=60, certificate="proof.gz")
-    plan = make_plan(problem, "six", options, began=0.0)
+    plan = with_heuristics(Plan(problem, "six", options, 0.0), StartSearch())
     world = World(plan.spec(0.0, "reference"), ("a",))
     world.round()
     saved = world.coordinator.checkpoint(world.now)
@@ -156,7 +153,7 @@ def test_no_place_is_taken_from_a_checkpoint(tmp_path):
         spec = load_checkpoint(str(source)).spec
         assert not places & spec.request.options.keys()
         assert spec.options.checkpoint is None
-    _, options = read_saved(copy, None, {})
+    options = read_saved(copy, None, {}).options
     assert all(getattr(options, name) is None for name in places)
     result = dpbb.resume(copy, **HERE)
     assert result.termination is Termination.EXHAUSTED
@@ -172,11 +169,11 @@ def test_no_place_is_taken_from_a_checkpoint(tmp_path):
 def test_a_run_goes_on_in_the_folder_that_it_is_read_from(tmp_path):
     path, _ = foreign(tmp_path / "run", checkpoint="/elsewhere")
     for source in (path, path.parent):
-        _, options = read_saved(source, None, {})
+        options = read_saved(source, None, {}).options
         assert options.checkpoint == str(path.parent)
-        _, options = read_saved(source, None, {"checkpoint": "other"})
+        options = read_saved(source, None, {"checkpoint": "other"}).options
         assert options.checkpoint == "other"
-        _, options = read_saved(source, None, {"workers": 0})
+        options = read_saved(source, None, {"workers": 0}).options
         assert options.checkpoint is None
 
 
@@ -185,16 +182,17 @@ def test_a_call_goes_on_in_its_folder_by_its_own_options(tmp_path):
     folder = tmp_path / "run"
     foreign(folder)
 
-    def called(times=TIMES, *, fresh=False, **options):
+    def planned_again(times=TIMES, *, fresh=False, **options):
         options = {"heuristics": "none", "upper_bound": 60, **options}
         problem = FlowShopProblem(FlowShopInstance("shop", np.array(times)))
         how = {"checkpoint": str(folder), "engine": "reference", **options}
-        return call_going_on(checked(problem, None, None, how, None), fresh=fresh)
+        call = called(None, None, how, None)
+        return plan_going_on(call, planned(problem, call), fresh=fresh)
 
-    call = called(node_limit=7, upper_bound=99)
-    assert call.options.node_limit == 7
-    assert not call.saved.finished
-    assert plan_of_saved(call, call.saved).spec(0.0).upper_bound == 60
+    plan = planned_again(node_limit=7, upper_bound=99)
+    assert plan.options.node_limit == 7
+    assert not plan.saved.finished
+    assert plan.spec(0.0).upper_bound == 60
     for name, value in (
         ("branching", "front"), ("bound", "lb2"), ("cutoff", 60), ("all_optima", True),
         ("tuning", {"branching_ub": 3}), ("strategy", "from-below"),
@@ -202,14 +200,14 @@ def test_a_call_goes_on_in_its_folder_by_its_own_options(tmp_path):
         which = name if name != "tuning" else "branching_ub"
         ub = None if name == "cutoff" else 60
         with pytest.raises(OptionError, match=f"^{which}: expected .*, got "):
-            called(upper_bound=ub, **{name: value})
+            planned_again(upper_bound=ub, **{name: value})
     with pytest.raises(CheckpointError, match=r"expected instance six .*, got shop"):
-        called(np.array(TIMES) + 1)
-    assert called(TIMES[::-1], fresh=True).saved is None
+        planned_again(np.array(TIMES) + 1)
+    assert planned_again(TIMES[::-1], fresh=True).saved is None
     assert not list(folder.glob("*"))
-    assert called().saved is None
+    assert planned_again().saved is None
     with pytest.raises(OptionError, match="fresh: expected"):
-        called(fresh=True, checkpoint=None)
+        planned_again(fresh=True, checkpoint=None)
 
 
 @pytest.mark.parametrize("tuning", ["balance=steal", None, {"balance": "no"}])

@@ -16,7 +16,7 @@ from dpbb.options import SolveOptions, Strategy
 from dpbb.problem import StartSearch
 from dpbb.solving import start
 from dpbb.solving.plan import Plan
-from dpbb.solving.start import chosen_strategy, make_plan, with_rule
+from dpbb.solving.start import chosen_strategy, with_heuristics, with_rule
 from tests.unit.solving.test_plan import ORDER, PROBLEM, plan_of
 
 BEST_VALUE, BEST = min(
@@ -43,9 +43,9 @@ def test_cutoff_switches_the_heuristics_off():
 def test_heuristics_announce_what_they_find():
     steps = []
     options = SolveOptions(heuristic_time_s=0.1)
-    plan = make_plan(
-        FlowShopProblem(taillard_instance("ta021")), "ta021", options,
-        began=time.monotonic(),
+    problem = FlowShopProblem(taillard_instance("ta021"))
+    plan = with_heuristics(
+        Plan(problem, "ta021", options, time.monotonic()), StartSearch(),
         on_incumbent=lambda step, bound: steps.append((step, bound)),
     )  # fmt: skip
     assert tuple(step for step, _ in steps) == plan.trajectory
@@ -69,7 +69,8 @@ def test_heuristics_that_are_compiled_leave_time_for_the_tree(monkeypatch):
     """On the first use after an installation ta111 had none left of 20 s."""
     clock = Clock(step=0.5)
     release = hang_with(monkeypatch, clock)
-    plan = make_plan(PROBLEM, "tiny", SolveOptions(time_limit_s=20), began=0.0)
+    plan = Plan(PROBLEM, "tiny", SolveOptions(time_limit_s=20), 0.0)
+    plan = with_heuristics(plan, StartSearch())
     release.set()
     assert plan.makespan is not None
     assert 2 < plan.seconds_left(clock.now) < 6
@@ -80,7 +81,7 @@ def test_a_given_schedule_counts_though_there_is_no_time(monkeypatch):
     release = hang_with(monkeypatch, Clock(step=0.5))
     for more in ({}, {"heuristics": "none"}):
         options = SolveOptions(time_limit_s=0.1, initial=BEST, **more)
-        plan = make_plan(PROBLEM, "tiny", options, began=0.0)
+        plan = with_heuristics(Plan(PROBLEM, "tiny", options, 0.0), StartSearch())
         assert (plan.makespan, plan.permutation) == (BEST_VALUE, BEST)
         assert plan.trajectory[0].source == "initial"
     release.set()
@@ -90,13 +91,13 @@ def test_a_tree_that_waits_ends_the_heuristics_unless_they_may_prove():
     """They go on beside it; with few machines beams prove more than trees."""
     many = FlowShopProblem(taillard_instance("ta021"))
     limit = SolveOptions(heuristic_time_s=1000.0)
-    plan = make_plan(
-        many, "ta021", limit, StartSearch(tree_waits=lambda: True), began=0.0
-    )
+    waiting = StartSearch(tree_waits=lambda: True)
+    plan = with_heuristics(Plan(many, "ta021", limit, 0.0), waiting)
     assert plan.permutation is not None
     few = FlowShopProblem(taillard_instance("ta001"))
     limit = SolveOptions(heuristic_time_s=0.1)
-    make_plan(few, "ta001", limit, StartSearch(tree_waits=pytest.fail), began=0.0)
+    waiting = StartSearch(tree_waits=pytest.fail)
+    with_heuristics(Plan(few, "ta001", limit, 0.0), waiting)
 
 
 @pytest.mark.parametrize(
