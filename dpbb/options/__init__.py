@@ -1,7 +1,6 @@
 """Options of a solve: one table behind the API, the command line, TOML and docs."""
 
 from dpbb.options.derived import SolveKeywords as SolveKeywords
-from dpbb.options.signature import naming as naming
 from dpbb.options.table import BLOCK_SIZE_RANGE as BLOCK_SIZE_RANGE
 from dpbb.options.table import DEVICES as DEVICES
 from dpbb.options.table import LB1 as LB1
@@ -22,4 +21,5 @@ from dpbb.options.table import Strategy as Strategy
 from dpbb.options.table import TreeOptions as TreeOptions
 from dpbb.options.table import Tuning as Tuning
 from dpbb.options.table import Verbosity as Verbosity
+from dpbb.options.table import naming as naming
 from dpbb.options.table import without_places as without_places

@@ -9,12 +9,13 @@ reference, and ``dpbb.options.derived`` (run ``docs/make_options.py`` after a ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, get_args
 
 import msgspec
 
@@ -504,6 +505,35 @@ class SolveOptions:
 
 OPTIONS = rows_of(SolveOptions)
 """The rows, by name."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def naming(names: Iterable[str] = OPTIONS) -> Callable[[F], F]:
+    """Give a function that takes options as ``**`` a signature with their names.
+
+    ``help`` and completion in notebooks show it; type checkers read ``Unpack`` of a
+    ``TypedDict`` instead, which Jedi does not.
+
+    ``names``: of the options; one that is a parameter already stays as it is.
+    """
+
+    def named(function: F) -> F:
+        plain = signature(function)
+        *own, _ = plain.parameters.values()
+        options = [
+            Parameter(row.name, Parameter.KEYWORD_ONLY, default=row.default)
+            for row in map(OPTIONS.__getitem__, names)
+            if row.name not in plain.parameters
+        ]
+        both = plain.replace(parameters=[*own, *options])
+        function.__signature__ = both  # type: ignore[attr-defined]
+        return function
+
+    return named
+
+
+naming()(SolveOptions.__init__)
 
 
 def without_places(values: Mapping[str, Any]) -> dict[str, Any]:

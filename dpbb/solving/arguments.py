@@ -117,6 +117,15 @@ class Call:
         given = self.client is not None or self.options.scheduler is not None
         return not given and not self.in_process
 
+    @property
+    def blocks(self) -> bool:
+        """Whether calls block; else they are awaited, as the client is asynchronous."""
+        return self.client is None or not self.client.asynchronous
+
+    async def value(self, called: Any) -> Any:
+        """Return what a client's method gives, awaited if it is asynchronous."""
+        return called if self.blocks else await called
+
 
 def called(
     client: Any,

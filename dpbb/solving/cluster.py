@@ -82,19 +82,19 @@ class Cluster:
         self._limit = None if lasting else plan.options.time_limit_s
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self) -> Iterator[Cluster]:
         """Get a client, in a thread while the heuristics run; leave it at the end."""
         call, limit = self._call, self._options.time_limit_s
         if call.where:
             call.progress.note(call.where)
         if call.in_process:
             self._stay_in_process()
-            yield
+            yield self
             return
         if call.client is not None:
             leave_worker()
             self._starting.set_result(call.client)
-            yield
+            yield self
             return
         own, sure = call.has_own_cluster, self._is_sure()
         # What can fail is looked at before anything starts, what cannot meanwhile, or,
@@ -107,7 +107,7 @@ class Cluster:
             try:
                 if own and sure and (limit is None or limit > SHORT_S):
                     self._choose_engine()
-                yield
+                yield self
             finally:
                 self.answered.set()
                 self.unwanted.set()
@@ -159,16 +159,6 @@ class Cluster:
         engine, why = choose_engine(name, self._problem, self._tree, tried)
         self.engine = engine.name
         self._call.progress.note(f"engine {why}")
-
-    @property
-    def blocks(self) -> bool:
-        """Whether calls block; else they are awaited, as the client is asynchronous."""
-        client = self._call.client
-        return client is None or not client.asynchronous
-
-    async def value(self, called: Any) -> Any:
-        """Return what a client's method gives, awaited if it is asynchronous."""
-        return called if self.blocks else await called
 
     def is_there(self) -> bool:
         """Wait a moment; whether it is there. Says so when it takes long."""
@@ -257,12 +247,12 @@ class Cluster:
         from dpbb.cluster.client.open import attach_run, describe_run
 
         client, file = self._starting.result(), plan.options.optima_file
-        found = await self.value(describe_run(client, plan.writer))
+        found = await self._call.value(describe_run(client, plan.writer))
         if found is None:
             return None
         spec, opened = found
         plan = plan_of_running(plan, spec, opened, self._call.began)
-        run = await self.value(attach_run(client, spec.run_id, optima_file=file))
+        run = await self._call.value(attach_run(client, spec.run_id, optima_file=file))
         self._call.progress.offset_s = spec.request.seconds
         self._call.progress.note(f"attached to run {run.run_id}, which writes there")
         return plan, run
@@ -286,7 +276,7 @@ class Cluster:
         progress.offset_s = spec.request.seconds
         if folder is not None and first:
             progress.note(f"checkpoints {folder}")
-        run = await self.value(self._opening(spec, plan.saved))
+        run = await self._call.value(self._opening(spec, plan.saved))
         if run.dashboard is not None and first:
             progress.note(f"dashboard {run.dashboard}")
         return run

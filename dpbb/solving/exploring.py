@@ -33,36 +33,35 @@ def solved(call: Call, plan: Plan) -> Any:
 
     Interrupted: somebody pressed Ctrl-C; it has the result.
     """
-    cluster = Cluster(call, plan)
-    with call.interruptible() if cluster.blocks else nullcontext(call) as call:
-        solving = _solve(call, plan, cluster)
-        return _at_once(solving) if cluster.blocks else solving
+    with call.interruptible() if call.blocks else nullcontext(call) as call:
+        solving = _solve(call, plan)
+        return _at_once(solving) if call.blocks else solving
 
 
 def submitted(call: Call, plan: Plan) -> Any:
     """Open the run of a call and return it; awaitable if its client is asynchronous."""
-    cluster = Cluster(call, plan)
-    opening = _submit(call, plan, cluster)
-    return _at_once(opening) if cluster.blocks else opening
+    opening = _submit(call, plan)
+    return _at_once(opening) if call.blocks else opening
 
 
-async def _solve(call: Call, plan: Plan, cluster: Cluster) -> Result:
+async def _solve(call: Call, plan: Plan) -> Result:
     stop = call.should_stop
-    with closing(call.progress), cluster.entered():
+    with closing(call.progress), Cluster(call, plan).entered() as cluster:
         attached = await cluster.attach(plan, stop)
         if attached is not None:
             plan, run = attached
         else:
-            plan = await _in_thread(cluster, partial(start, call, plan, cluster))
+            plan = await _in_thread(call, partial(start, call, plan, cluster))
             while not (end := plan.end(stop)) and not cluster.is_there():
                 pass
             if end is not None:
-                return done(call, written(call, result_without_tree(plan, end)))
+                result = written(call, result_without_tree(plan, end))
+                return done(call, result)
             run = await cluster.open(plan)
         while True:
             failed = True
             try:
-                outcome, last = await _watched(call, plan, cluster, run)
+                outcome, last = await _watched(call, plan, run)
                 result = result_of_run(plan, run.spec, outcome, run.n_written)
                 result = written(call, result)
                 plan, ended = _after(call, plan, outcome, result)
@@ -70,16 +69,16 @@ async def _solve(call: Call, plan: Plan, cluster: Cluster) -> Result:
                     ended = done(call, ended, last)
                 failed = False
             finally:
-                await cluster.value(run.close(keep=failed))
+                await call.value(run.close(keep=failed))
             if ended is not None:
                 return ended
             run = await cluster.open(plan, run.spec.run_id)
 
 
-async def _submit(call: Call, plan: Plan, cluster: Cluster) -> Any:
+async def _submit(call: Call, plan: Plan) -> Any:
     with closing(call.progress), ExitStack() as stack:
-        stack.enter_context(cluster.entered())
-        plan = await _in_thread(cluster, partial(start, call, plan, cluster))
+        cluster = stack.enter_context(Cluster(call, plan).entered())
+        plan = await _in_thread(call, partial(start, call, plan, cluster))
         while not cluster.is_there():
             pass
         run = await cluster.open(plan)
@@ -98,26 +97,24 @@ def _at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("expected a coroutine that does not suspend, got one that does")
 
 
-async def _in_thread(cluster: Cluster, function: Callable[[], T]) -> T:
+async def _in_thread(call: Call, function: Callable[[], T]) -> T:
     """Call what takes a while: in a thread where an event loop would wait for it."""
-    return function() if cluster.blocks else await asyncio.to_thread(function)
+    return function() if call.blocks else await asyncio.to_thread(function)
 
 
-async def _watched(
-    call: Call, plan: Plan, cluster: Cluster, run: Any
-) -> tuple[Outcome, Snapshot]:
+async def _watched(call: Call, plan: Plan, run: Any) -> tuple[Outcome, Snapshot]:
     """Show a run to its end, and stop it where it is to be stopped."""
     version, finished, stopping = -1, False, False
     while not finished:
-        version, finished, snapshot = await cluster.value(run.poll(version, POLL_S))
+        version, finished, snapshot = await call.value(run.poll(version, POLL_S))
         if plan.below is None:
             call.progress.update(snapshot)
         elif snapshot.state is not RunState.FINISHED:  # another tree may follow
             call.progress.update(plan.below.shown_on(snapshot))
         if not stopping and call.should_stop():
             stopping = True
-            await cluster.value(run.stop())
-    return await cluster.value(run.outcome()), snapshot
+            await call.value(run.stop())
+    return await call.value(run.outcome()), snapshot
 
 
 def _after(

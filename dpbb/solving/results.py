@@ -32,6 +32,7 @@ from dpbb.result import Proof, ProvedBound, Result, Status, Termination, Totals
 from dpbb.solving.arguments import Call
 from dpbb.solving.plan import Plan
 from dpbb.text.labels import names_of
+from dpbb.tree.counters import Counters
 
 
 def result_of_run(
@@ -65,18 +66,17 @@ def result_of(
 
     ``before_s``: from the start of the call to the opening of the run.
     """
+    problem, totals = plan.problem, outcome.totals
     if engine is None or engine == EngineName.AUTO:
         engine = "+".join(sorted(outcome.engines)) or "none"
     trajectory = list(plan.trajectory)
     for step in outcome.trajectory:
         if not trajectory or step.value < trajectory[-1].value:
             trajectory.append(replace(step, seconds=step.seconds + before_s))
-    bounds, totals = plan.bounds, outcome.totals
+    bounds, seconds = plan.bounds, totals.seconds + before_s
     if plan.below is not None and outcome.exhausted:
-        seconds = totals.seconds + before_s
         proved = ProvedBound(seconds, outcome.lower_bound, totals.decomposed)
         bounds = (*bounds, proved)
-    known: dict[str, Any] = {"seats": tuple(outcome.seats), "engine": engine}
     makespan, permutation = outcome.value, outcome.permutation
     optima = None if outcome.optima is None else outcome.optima.permutations
     bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
@@ -86,25 +86,44 @@ def result_of(
             # Known from elsewhere, above the upper bound: nothing is proved of it.
             makespan, permutation, optima = None, None, None
     elif bound <= plan.lower_bound:
-        bound, proof = plan.lower_bound, _proof_of_bound(plan)
+        bound = plan.lower_bound
+        by_tree = bound > plan.root_bound
+        proof = Proof.CUTOFF_EXHAUSTED if by_tree else Proof.ROOT_BOUND
+    status = Status.INFEASIBLE_CUTOFF if outcome.exhausted else Status.UNKNOWN
+    if makespan is not None:
+        bound = min(bound, makespan)
+        status = Status.OPTIMAL if bound == makespan else Status.FEASIBLE
+    known: dict[str, Any] = {}
     if plan.options.all_optima:
         known["n_optima"] = 0 if makespan is None else outcome.n_optima
-        known["optima"] = (
-            () if optima is None else tuple(wholes_of(plan.problem, optima))
-        )
-    return _result(
-        replace(
-            plan,
-            makespan=makespan,
-            permutation=permutation,
-            trajectory=tuple(trajectory),
-        ),
-        outcome.termination,
-        proof,
-        bound,
-        seconds=totals.seconds + before_s,
-        totals=plan.earlier.plus(totals),
+        known["optima"] = () if optima is None else tuple(wholes_of(problem, optima))
+    operations, n_machines = None, n_machines_of(problem)
+    if permutation is not None and isinstance(problem, Scheduled):
+        operations = problem.schedule(permutation)
+        n_machines = operations.start.shape[1]
+    took = asdict(plan.earlier.plus(totals))
+    took["tree_seconds"], took["seconds"] = took["seconds"], seconds
+    return Result(
+        status=status,
+        termination=outcome.termination,
+        proof=proof,
+        makespan=makespan,
+        lower_bound=bound,
+        permutation=None if permutation is None else whole_of(problem, permutation),
+        engine=engine,
+        seats=tuple(outcome.seats),
+        instance=plan.name,
+        digest=problem.digest,
+        n_jobs=len(whole_of(problem, range(problem.n_jobs))),
+        n_machines=n_machines,
+        trajectory=tuple(trajectory),
         bounds=bounds,
+        options=plan.options,
+        versions=versions(),
+        names=names_of(problem),
+        operations=operations,
+        objective=objective_of(problem),
+        **took,
         **known,
     )
 
@@ -116,78 +135,24 @@ def result_without_tree(
 
     ``before``: the result of the last tree from below, if there was one.
     """
-    known: dict[str, Any] = {}
+    nothing = Outcome(
+        termination=termination,
+        exhausted=False,
+        value=plan.makespan,
+        permutation=plan.permutation,
+        trajectory=(),
+        totals=Totals(),
+        ub=plan.problem.trivial_ub,
+        lower_bound=plan.lower_bound,
+        counters=Counters.zero(plan.problem.n_jobs),
+    )
+    result = result_of(plan, nothing, time.monotonic() - plan.began)
     if before is not None:
         names = ("seats", "engine", "certificate")
-        known = {name: getattr(before, name) for name in names}
-    if plan.options.all_optima:
-        known |= {"optima": (), "n_optima": 0}
-    seconds = time.monotonic() - plan.began
-    result = _result(
-        plan,
-        termination,
-        _proof_of_bound(plan),
-        plan.lower_bound,
-        seconds=seconds,
-        totals=plan.earlier,
-        bounds=plan.bounds,
-        **known,
-    )
-    if before is not None or plan.options.certificate is None or not plan.proved:
+        return replace(result, **{name: getattr(before, name) for name in names})
+    if plan.options.certificate is None or not plan.proved:
         return result
     return with_certificate(plan.problem, result, plan.permutation)
-
-
-def _proof_of_bound(plan: Plan) -> Proof:
-    by_tree = plan.lower_bound > plan.root_bound
-    return Proof.CUTOFF_EXHAUSTED if by_tree else Proof.ROOT_BOUND
-
-
-def _result(
-    plan: Plan,
-    termination: Termination,
-    proof: Proof,
-    lower_bound: int,
-    *,
-    seconds: float,
-    totals: Totals,
-    **known: Any,
-) -> Result:
-    """Return the result with the schedule of a plan."""
-    took = asdict(totals)
-    took["tree_seconds"], took["seconds"] = took["seconds"], seconds
-    problem, permutation = plan.problem, plan.permutation
-    if plan.makespan is not None:
-        lower_bound = min(lower_bound, plan.makespan)
-        optimal = lower_bound == plan.makespan
-        status = Status.OPTIMAL if optimal else Status.FEASIBLE
-    else:
-        exhausted = proof is Proof.TREE_EXHAUSTED
-        status = Status.INFEASIBLE_CUTOFF if exhausted else Status.UNKNOWN
-    operations, n_machines = None, n_machines_of(problem)
-    if permutation is not None and isinstance(problem, Scheduled):
-        operations = problem.schedule(permutation)
-        n_machines = operations.start.shape[1]
-    return Result(
-        status=status,
-        termination=termination,
-        proof=proof,
-        makespan=plan.makespan,
-        lower_bound=lower_bound,
-        permutation=None if permutation is None else whole_of(problem, permutation),
-        instance=plan.name,
-        digest=problem.digest,
-        n_jobs=len(whole_of(problem, range(problem.n_jobs))),
-        n_machines=n_machines,
-        trajectory=plan.trajectory,
-        options=plan.options,
-        versions=versions(),
-        names=names_of(problem),
-        operations=operations,
-        objective=objective_of(problem),
-        **took,
-        **known,
-    )
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
