@@ -150,14 +150,7 @@ def heuristic(
             on_note=shown.waiting,
             should_stop=call.should_stop,
         )
-        plan = searched(
-            plan,
-            search,
-            run,
-            on_incumbent=lambda step, bound: shown.incumbent(
-                step.seconds, step.value, bound
-            ),
-        )
+        plan = searched(plan, search, run, shown.incumbent)
         late = time.monotonic() - call.began >= limit
         end = Termination.TIME_LIMIT if late else Termination.DONE
         if plan.proved:

@@ -104,8 +104,8 @@ def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None
 def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> Plan:
     """Run the start heuristics; on the cores alone if the GPU refuses."""
 
-    def found(step: Improvement, bound: int) -> None:
-        call.progress.incumbent(step.seconds, step.value, bound)
+    def found(seconds: float, value: int, bound: int) -> None:
+        call.progress.incumbent(seconds, value, bound)
         cluster.answered.set()
 
     hooks = StartSearch(
@@ -115,9 +115,7 @@ def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> P
         on_note=call.progress.waiting,
     )
     try:
-        return with_heuristics(
-            plan, hooks, on_incumbent=found, heuristic=call.heuristic
-        )
+        return with_heuristics(plan, hooks, found, call.heuristic)
     except (EngineUnavailable, RuntimeError, MemoryError) as error:
         if device == "cpu":
             raise
@@ -128,8 +126,7 @@ def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> P
 def with_heuristics(
     plan: Plan,
     hooks: StartSearch,
-    *,
-    on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
+    on_incumbent: Callable[[float, int, int], None] = lambda *_step: None,
     heuristic: Callable[..., Any] | None = None,
 ) -> Plan:
     """Return a plan with the root's bound, and what the start heuristics find.
@@ -140,7 +137,7 @@ def with_heuristics(
         What the search polls and calls, and its device: on a GPU that nobody explores
         on yet it has a time of its own. What the options say of it is added.
     on_incumbent
-        Called with every better schedule, and the lower bound.
+        Called with seconds and value of every better schedule, and the lower bound.
     heuristic
         See ``Call``.
     """
@@ -164,15 +161,14 @@ def with_heuristics(
         lower_bound=bound,
     )
     first = heuristics_of(plan.problem, heuristic).first_incumbent
-    return searched(plan, search, first, on_incumbent=on_incumbent)
+    return searched(plan, search, first, on_incumbent)
 
 
 def searched(
     plan: Plan,
     search: StartSearch,
     run: Callable[[StartSearch], Incumbent | None],
-    *,
-    on_incumbent: Callable[[Improvement, int], None],
+    on_incumbent: Callable[[float, int, int], None],
 ) -> Plan:
     """Return the plan with what a search finds.
 
@@ -189,7 +185,7 @@ def searched(
     def found(incumbent: Incumbent) -> None:
         seconds = time.monotonic() - plan.began
         steps.append(Improvement(seconds, incumbent.value, incumbent.source))
-        on_incumbent(steps[-1], plan.lower_bound)
+        on_incumbent(seconds, incumbent.value, plan.lower_bound)
 
     def enough() -> bool:
         known = steps[-1].value if steps else None

@@ -46,11 +46,12 @@ def test_heuristics_announce_what_they_find():
     problem = FlowShopProblem(taillard_instance("ta021"))
     plan = with_heuristics(
         Plan(problem, "ta021", options, time.monotonic()), StartSearch(),
-        on_incumbent=lambda step, bound: steps.append((step, bound)),
+        on_incumbent=lambda *step: steps.append(step),
     )  # fmt: skip
-    assert tuple(step for step, _ in steps) == plan.trajectory
+    found = [(step.seconds, step.value) for step in plan.trajectory]
+    assert [(seconds, value) for seconds, value, _ in steps] == found
     assert plan.trajectory[-1].value == plan.makespan
-    assert {bound for _, bound in steps} == {plan.root_bound}
+    assert {bound for *_, bound in steps} == {plan.root_bound}
     assert not plan.proved
 
 
