@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
+import jedi
 import numpy as np
 import pytest
 
+import dpbb
 from dpbb.errors import OptionError
+from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options import OPTIONS, EngineName, SolveOptions
 
 
@@ -105,3 +109,17 @@ def test_the_command_line_takes_minutes_and_hours(text, value):
         row.kind.parse(f"-{text}", row.flag)
     with pytest.raises(OptionError, match="also 30m or 2h, got '1h"):
         row.kind.parse(f"1h{text}", row.flag)
+
+
+@pytest.mark.parametrize("name", ["solve", "submit", "resume", "SolveOptions"])
+def test_every_option_is_completed(name):
+    function = getattr(dpbb, name)
+    assert inspect.signature(function).parameters.keys() >= OPTIONS.keys()
+    typed = jedi.Interpreter(f"dpbb.{name}(time_l", [{"dpbb": dpbb}])
+    assert "time_limit_s=" in [one.name for one in typed.complete()]
+
+
+def test_an_estimate_has_its_own():
+    parameters = inspect.signature(dpbb.estimate).parameters
+    assert parameters.keys() >= set(USED_OPTIONS)
+    assert "time_limit_s" not in parameters
