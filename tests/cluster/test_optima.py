@@ -62,11 +62,8 @@ def test_a_run_that_is_closed_has_written_what_it_found(client, expected, tmp_pa
     path = tmp_path / "optima.txt"
     with begun(client, path) as run:
         run.stop()
-    assert (
-        run._writer.file.position
-        == run._writer.file.count
-        == len(permutations_of(path))
-    )
+    file = run._optima_file
+    assert file.position == file.count == len(permutations_of(path))
     assert permutations_of(path) < expected
 
 
