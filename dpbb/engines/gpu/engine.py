@@ -13,6 +13,7 @@ from dpbb.engines.base import Device, Engine, obstacle_of
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels, KernelShape, filling_block
 from dpbb.engines.gpu.layout import LANES
+from dpbb.engines.gpu.pool import Arm
 from dpbb.engines.gpu.session import GpuSession
 from dpbb.engines.gpu.steal import Stealing
 from dpbb.errors import EngineUnavailable, OptionError
@@ -22,7 +23,6 @@ from dpbb.problems import model_of
 from dpbb.tree.branching import order_of
 
 if TYPE_CHECKING:
-    from dpbb.engines.gpu.arm import Arm
     from dpbb.kernels.cuda_model import CudaModel
 
 ARMS: dict[Balance, type[Arm]] = {Balance.EXPLODE: Exploding, Balance.STEAL: Stealing}

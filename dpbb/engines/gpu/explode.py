@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from dpbb.engines.gpu.arm import Arm
 from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import ARENA, LANES, NO_VALUE, Stop, up
 from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, plan_memory
+from dpbb.engines.gpu.pool import Arm, PagePool
 from dpbb.errors import InvariantError
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.control import Orders
     from dpbb.engines.gpu.kernels import KernelShape
-    from dpbb.engines.gpu.pool import PagePool
 
 logger = logging.getLogger(__name__)
 

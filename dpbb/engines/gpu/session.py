@@ -20,7 +20,7 @@ from dpbb.engines.base import Candidate, Session, Slice
 from dpbb.engines.gpu.control import DeviceError, Orders, on_device
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS, NO_VALUE, PageLayout
 from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, Packed, allocate
-from dpbb.engines.gpu.pool import SORTED_BY_HOST, WALK_CLAIM, PagePool
+from dpbb.engines.gpu.pool import SORTED_BY_HOST, WALK_CLAIM, Arm, PagePool
 from dpbb.errors import InvariantError
 from dpbb.options import TreeOptions, Tuning
 from dpbb.problem import Problem, kinds_in_order, objective_of
@@ -28,7 +28,6 @@ from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.engines.gpu.arm import Arm
     from dpbb.engines.gpu.kernels import Kernels
 
 logger = logging.getLogger(__name__)

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.engines.gpu.arm import Arm
 from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import structure_of, up
 from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, leaf_capacity
+from dpbb.engines.gpu.pool import Arm, PagePool
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.control import Orders
     from dpbb.engines.gpu.kernels import KernelShape
-    from dpbb.engines.gpu.pool import PagePool
 
 EXPLORERS_PER_WARP = 4
 """Default number of explorers for each warp that the device can hold at a time."""
@@ -269,22 +268,12 @@ class Stealing(Arm):
                 starts = ends[first:last] - counts[first:last] - before
                 digits = cupy.empty((rows, n_jobs), np.uint16)
                 depths = cupy.empty(rows, np.uint16)
-                row_of = cupy.asarray(starts.astype(np.uint64))
-                self._list(first, last - first, (row_of, digits, depths))
+                row_of = cupy.asarray(starts.astype(np.uint64))  # of each explorer
+                some = np.uint32(first), np.uint32(last - first)
+                given = self._intervals.struct, *some, row_of, digits, depths
+                blocks = -(-(last - first) // self._kernels.shape.warps)
+                stream = self.pool.stream
+                self._kernels.launch("interval_paths", stream, blocks, given)
                 units.append(self.pool.unit_of(depths, digits))
             first = last
         return WorkUnit.concatenate(units)
-
-    def _list(self, first: int, count: int, arrays: tuple[Any, Any, Any]) -> None:
-        """Write the paths of the open siblings of so many explorers.
-
-        Parameters
-        ----------
-        arrays
-            On the device: first row of each of them (uint64), digits
-            (uint16, shape (rows, n_jobs)), depths (uint16, shape (rows,)).
-        """
-        blocks = -(-count // self._kernels.shape.warps)
-        explorers = np.uint32(first), np.uint32(count)
-        arguments = (self._intervals.struct, *explorers, *arrays)
-        self._kernels.launch("interval_paths", self.pool.stream, blocks, arguments)
