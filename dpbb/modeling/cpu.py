@@ -817,42 +817,30 @@ def _table(kind: str, sides: list[NDArray[np.int64]], dtype: DTypeLike) -> NDArr
     return room[first:]
 
 
-@dataclass(frozen=True, slots=True)
-class LaneTables:
-    """What nodes in the lanes of vectors take, see ``dpbb.modeling.node_lanes``.
+def lane_tables(problem: Model) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what nodes in lanes of vectors take, see ``dpbb.modeling.node_lanes``.
 
-    Parameters
-    ----------
-    size
-        Vectors of a node; 0: there are none.
+    Returns
+    -------
     roots : ndarray of int64, shape (2, size)
-        The empty node, as each side sees it.
+        The empty node as each side sees it; the size is 0 where there are none.
     columns : ndarray of int64, shape (2, n_jobs, height)
         Of the jobs, as each side sees them.
     """
-
-    size: int
-    roots: NDArray[np.int64]
-    columns: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, problem: Model) -> LaneTables:
-        """Return those of an instance."""
-        shape, state = problem.shape, problem.root_state()
-        nodes = form_of(shape).nodes
-        n_jobs = shape.n_jobs
-        roots = np.zeros((2, nodes.size), np.int64)
-        columns = np.zeros((2, n_jobs, nodes.rows.height), np.int64)
-        tables = ordered_tables(problem, np.arange(n_jobs))
-        for side in range(2 * (nodes.size > 0)):
-            for field in shape.fields:
-                if field.kind != "sum":
-                    place = nodes.places[field.name]
-                    roots[side, place : place + field.size] = state.value(field, side)
-            for (name, axis), row in nodes.rows.blocks.items():
-                block = _block(tables[side % len(tables)], name, axis, n_jobs)
-                columns[side, :, row : row + block.shape[1]] = block
-        return cls(nodes.size, roots, columns)
+    shape, state = problem.shape, problem.root_state()
+    nodes, n_jobs = form_of(shape).nodes, shape.n_jobs
+    roots = np.zeros((2, nodes.size), np.int64)
+    columns = np.zeros((2, n_jobs, nodes.rows.height), np.int64)
+    tables = ordered_tables(problem, np.arange(n_jobs))
+    for side in range(2 * (nodes.size > 0)):
+        for field in shape.fields:
+            if field.kind != "sum":
+                place = nodes.places[field.name]
+                roots[side, place : place + field.size] = state.value(field, side)
+        for (name, axis), row in nodes.rows.blocks.items():
+            block = _block(tables[side % len(tables)], name, axis, n_jobs)
+            columns[side, :, row : row + block.shape[1]] = block
+    return roots, columns
 
 
 def _block(

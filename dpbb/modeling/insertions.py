@@ -105,12 +105,12 @@ class Room(NamedTuple):
         """Return room for searches of an instance in integers of this type."""
         n_jobs = problem.n_jobs
         model = cpu.model_of(problem).of(problem, None, dtype)
-        tables = cpu.LaneTables.of(problem)
-        size, height = tables.size, tables.columns.shape[2]
+        roots, columns = cpu.lane_tables(problem)
+        size, height = roots.shape[1], columns.shape[2]
         n_groups = -(-n_jobs // LANES) if size else n_jobs
         lanes_of, groups_of = np.divmod(np.arange(n_jobs), n_groups)
         own = np.zeros((n_groups, height, LANES), np.int64)
-        own[groups_of, :, lanes_of] = tables.columns[0]
+        own[groups_of, :, lanes_of] = columns[0]
 
         def lanes(values: NDArray[np.integer[Any]]) -> Lanes:
             memory = aligned_zeros(values.size, dtype)
@@ -121,7 +121,7 @@ class Room(NamedTuple):
             return aligned_zeros(size, dtype)
 
         nodes = room((2 * n_jobs + 3) * (size or model.node_lanes))
-        root = tables.roots.ravel()[:size] if size else model.root
+        root = roots[0] if size else model.root
         nodes[: len(root)] = root
         return cls(
             model,
@@ -130,10 +130,10 @@ class Room(NamedTuple):
             height=height,
             n_groups=n_groups,
             largest=int(np.iinfo(dtype).max),
-            columns=lanes(tables.columns.repeat(2)),
+            columns=lanes(columns.repeat(2)),
             own=lanes(own),
             moved=lanes(np.concatenate([np.eye(LANES + 1, LANES) - 1, -np.eye(LANES)])),
-            roots=lanes(tables.roots.repeat(LANES)),
+            roots=lanes(roots.repeat(LANES)),
             tails=room((n_jobs + 1) * size * LANES),
             front=room(2 * size * LANES),
             nodes=nodes,
@@ -162,7 +162,7 @@ def narrowest(
     by its total time: ``n_out`` jobs, and one more where it is tried. Other costs fit
     as those of all permutations do.
     """
-    columns = cpu.LaneTables.of(problem).columns
+    _, columns = cpu.lane_tables(problem)
     limit = np.iinfo(np.int16).max - (n_out + 1) * np.abs(columns).sum(axis=2).max()
     joins = columns.size > 0 and joined(problem)
     dtype = cpu.narrowest_dtype(problem, value + 1 if joins else problem.trivial_ub)
