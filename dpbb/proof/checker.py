@@ -59,8 +59,8 @@ HELP = "--finer (of dpbb verify) makes small units at one bound; --all explores 
 DRAWS, DIGEST_DRAWS = 40, 422  # 0.9 ** 422 < 2 ** -64
 BY_CLAIM = 4  # beside so many draws there is one by claimed nodes
 NODES = 300_000, 2_000_000_000  # budgets: of plain Python, and compiled
-BINS, KEPT = 32, (32, 2048)  # of a walk's depth: strata; nodes that go on, in all
-MOST_SIZE = 1e290  # of an estimate: sums are finite
+BINS, KEPT = 32, ((1,), (1, 64))  # strata of a depth; how many go on in each walk
+MOST_SIZE = 1e280  # of an estimate, and of a weight in it: sums are finite
 FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
 LARGE, PIECES = 1_000_000, 16  # a part of so many nodes has pieces for each thread
@@ -527,14 +527,14 @@ def kernels(fast, functions=None):
                 continue
             if few > 0 and first == at:
                 stratum = min(BINS - 1, (ub - 1 - row[job]) * BINS // span)
-                size = min(sampled[depth][stratum] + weight, MOST_SIZE)
+                size = sampled[depth][stratum] + weight
                 sampled[depth][stratum] = size
                 if few * weight < size:
                     drawn = sampled[depth][BINS + stratum] + few * weight / size
                     sampled[depth][BINS + stratum] = drawn - (drawn >= 1.0)
                     if drawn < 1.0:
                         continue
-                    share = size / few
+                    share = min(size / few, MOST_SIZE)
             gone[job] = BIG
             order[front if side == 0 else n - 1 - depth + front] = job
             if is_below:
@@ -593,7 +593,7 @@ class Tree:
         found = self.table([gone] * 3)
         side = self.look(self.tables, self.options, 0, ends, work, gone, found)
         span, sums = max(1, ub - int(min(found[side]))), [[0.0] * BINS] * n
-        for few in (1, self.kept // BINS):  # the first time to see what there is
+        for few in self.kept:  # a first time to see what there is, if there is time
             rows = [[*row[:BINS], *(rng.random() for _ in range(BINS))] for row in sums]
             sampled = self.table([*rows, [0.0] * 2 * BINS], "float64")
             left, how = self.table([2**62], "int64"), (ub, 0, span, few)

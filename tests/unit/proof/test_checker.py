@@ -556,6 +556,14 @@ def test_estimates_have_the_right_mean(dealt):
         assert abs(sum(found) / 300 - nodes) <= 4 * spread / math.sqrt(300) + 1e-9
 
 
+def test_the_estimate_of_a_tree_beyond_all_numbers_ends():
+    options = {"branching": "front", "rule_version": 1, "branching_ub": None}
+    options |= {"bound": "lb1", "root_order": None}
+    tree = checker.Tree(checker.Shop({"times": [[1]] * 200}), options, fast=True)
+    size = tree.weigh(part_of([()]), 10**6, random.Random(1))
+    assert checker.MOST_SIZE <= size < math.inf
+
+
 def said_by_the_program(path, code="", **environment):
     """Last line of the program, run on its own with --all."""
     call = f"import sys; {code}\nimport runpy; sys.argv[1:] = {[str(path), '--all']}; "

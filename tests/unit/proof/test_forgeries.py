@@ -108,7 +108,7 @@ def some_units(honest, share, key):
     return found
 
 
-def estimates(content, seed, kept=2048):
+def estimates(content, seed, kept=(1, 64)):
     """What a forger with the audit's own sampler thinks of each unit."""
     tree, rng = tree_of(content, fast=True), random.Random(seed)
     tree.kept = kept
@@ -166,7 +166,7 @@ def verdicts(content, seeds=3):
 @pytest.mark.slow
 def test_the_audits_own_estimates_are_claimed_for_what_was_skipped(honest):
     """Half of the nodes are not explored; their sizes are as they should be."""
-    guess = estimates(honest, 7, kept=8192)
+    guess = estimates(honest, 7, kept=(1, 256))
     numbers = some_units(honest, 0.5, lambda number: random.Random(number).random())
     content = skipping(honest, numbers, lambda number: int(guess[number]))
     assert verdicts(content) == {checker.FALSE}
