@@ -33,12 +33,14 @@ def benchmark_name(text: str) -> str | None:
 
 def best_known(name: str) -> BestKnown | None:
     """Bounds of the instance of this name; None when it is not in the table."""
-    return _by_name().get(benchmark_name(name) or name)
+    wanted = benchmark_name(name) or name
+    return next((one for one in _tables()[0].values() if one.name == wanted), None)
 
 
 def best_known_names(beginning: str) -> set[str]:
     """Names of all instances in the table that begin so."""
-    return {name for name in _by_name() if name.startswith(beginning)}
+    names = (one.name for one in _tables()[0].values())
+    return {name for name in names if name.startswith(beginning)}
 
 
 def best_known_of_digest(digest: str) -> BestKnown | None:
@@ -63,8 +65,3 @@ def _tables() -> tuple[dict[str, BestKnown], dict[str, BestKnown]]:
         known = BestKnown(name, int(lower), int(upper))
         digests[digest] = canonical[any_order] = known
     return digests, canonical
-
-
-@functools.cache
-def _by_name() -> dict[str, BestKnown]:
-    return {known.name: known for known in _tables()[0].values()}

@@ -72,7 +72,10 @@ def read_problem(
     instance, sheets = read_shop(
         source, index=index, orientation=orientation, data_dir=data_dir, table=table
     )
-    setups, lags, form = features.get("setups"), features.get("lags"), table.of_numbers
+    setups, lags = features.get("setups"), features.get("lags")
+    # of tables without names of columns or dates
+    form = replace(table, columns=None, skip_columns=(), sheet=None)
+    form = replace(form, origin=None, unit=None)
     if setups is None and sheets:
         tables = tables_of_setups(sheets, instance.name, form)
         features["setups"] = setups_of(tables, instance)

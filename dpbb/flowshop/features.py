@@ -302,10 +302,12 @@ def lags_of(table: FlowShopInstance, shop: FlowShopInstance) -> Times:
 
 
 def _lags(given: Any, shop: FlowShopInstance) -> Times:
-    n_jobs, n_machines = shop.times.shape
     if isinstance(given, str | PathLike):
         given = lags_of(read_instance(given), shop)
-    return _numbers(given, "lags", [(n_jobs, n_machines - 1)], shop)
+    shape = shop.n_jobs, shop.n_machines - 1
+    return whole_numbers(
+        given, f"{shop.name}, lags", f"a table of shape {shape}", shape
+    )
 
 
 def _setups(given: Any, shop: FlowShopInstance) -> Times:
@@ -315,7 +317,8 @@ def _setups(given: Any, shop: FlowShopInstance) -> Times:
         given = setups_of(read_setups(fsdecode(given)), shop)
     rows = n_jobs, n_jobs + 1
     shapes = [(one, n_jobs, *more) for more in ((), (n_machines,)) for one in rows]
-    found = _numbers(given, "setups", shapes, shop)
+    expected = f"a table of shape {' or '.join(map(str, shapes))}"
+    found = whole_numbers(given, f"{shop.name}, setups", expected, *shapes)
     setups = np.zeros((n_jobs + 1, n_jobs, n_machines), np.int64)
     setups[: len(found)] = found if found.ndim == 3 else found[..., None]
     setups[np.arange(n_jobs), np.arange(n_jobs)] = 0
@@ -342,13 +345,6 @@ def _by_jobs(
         refuse(where, f"the jobs of {shop.name}", f"none called {missing[0]}")
     others = [at for at, name in enumerate(names) if name not in jobs]
     return rows[[*map(names.index, jobs), *others]]
-
-
-def _numbers(
-    given: Any, what: str, shapes: Sequence[tuple[int, ...]], shop: FlowShopInstance
-) -> Times:
-    expected = f"a table of shape {' or '.join(map(str, shapes))}"
-    return whole_numbers(given, f"{shop.name}, {what}", expected, *shapes)
 
 
 def _machines(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,6 @@ from dpbb.problem import BestKnown
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
 from dpbb.text.names import clean
-
-NO_DATES: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
 
 
 def check_columns(
@@ -184,7 +181,7 @@ class FlowShopInstance:
         The optimum does not depend on them: it is the same shop.
         """
         tables = self.times, self.times[:, ::-1]
-        return min(_digest_of(table[np.lexsort(table.T[::-1])]) for table in tables)
+        return min(_digest_of(one[np.lexsort(one.T[::-1])], {}) for one in tables)
 
     @property
     def best_known(self) -> BestKnown | None:
@@ -228,9 +225,7 @@ class FlowShopInstance:
         return FlowShopInstance, (self.name, narrow, self.names, dict(self.dates))
 
 
-def _digest_of(
-    times: NDArray[np.int64], dates: Mapping[str, NDArray[np.int64]] = NO_DATES
-) -> str:
+def _digest_of(times: NDArray[np.int64], dates: Mapping[str, NDArray[np.int64]]) -> str:
     """SHA-256 of the shape, the times and the dates."""
     content = hashlib.sha256(b"dpbb flow shop 1\n")
     content.update(np.array(times.shape, dtype="<i8").tobytes())

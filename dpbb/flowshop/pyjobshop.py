@@ -6,6 +6,7 @@ the same order for every job, one sequence on all machines, and one objective th
 ``dpbb.FlowShop`` has. Nothing here imports PyJobShop but what makes its objects.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields
 from itertools import pairwise, permutations
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.shop import OBJECTIVES, FlowShop, ObjectiveName
 from dpbb.problem import instance_name_of
 from dpbb.result import Result
-from dpbb.text.labels import NO_NAMES, Names
+from dpbb.text.labels import Names
 
 MOST_UNSAID = 3
 """Machines up to which one sequence on all of them need not be asked for where there
@@ -94,15 +95,14 @@ def from_pyjobshop(data: Any, name: str = "pyjobshop") -> FlowShopInstance | Flo
     chains = _chains(data, name)
     route = chains.route
     durations = [[data.modes[mode].duration for mode in row] for row in chains.modes]
-    jobs = tuple(job.name for job in data.jobs)
-    machines = tuple(data.resources[machine].name for machine in route)
-    names = Names(jobs if _all_named(jobs) else (), ())
-    if _all_named(machines):
-        names = Names(names.jobs, machines)
+    names = Names(
+        _named(job.name for job in data.jobs),
+        _named(data.resources[machine].name for machine in route),
+    )
     objective, dates = _objective(data, name)
     features: dict[str, Any] = {}
     if any(chains.blocked):
-        places = (0 if one else len(jobs) - 1 for one in chains.blocked)
+        places = (0 if one else len(data.jobs) - 1 for one in chains.blocked)
         features["buffers"] = [*places]
     if chains.delays.any():
         features["lags"] = chains.delays
@@ -112,7 +112,7 @@ def from_pyjobshop(data: Any, name: str = "pyjobshop") -> FlowShopInstance | Flo
     unsaid = MOST_UNSAID - (objective != "makespan") if only_times else 1
     if not (all(chains.blocked) and np.min(durations) > 0):  # else nobody overtakes
         _check_sequence(data, name, chains, unsaid)
-    shop = FlowShopInstance(name, np.array(durations), names or NO_NAMES, dates)
+    shop = FlowShopInstance(name, np.array(durations), names, dates)
     if only_times and objective == "makespan":
         return shop
     return FlowShop(shop, objective=objective, **features)
@@ -358,5 +358,7 @@ def _check_sequence(data: Any, name: str, chains: Chains, unsaid: int) -> None:
         )
 
 
-def _all_named(names: tuple[str, ...]) -> bool:
-    return all(names) and len(set(names)) == len(names)
+def _named(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names that tell all apart; else none."""
+    found = (*names,)
+    return found if all(found) and len({*found}) == len(found) else ()

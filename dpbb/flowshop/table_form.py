@@ -111,16 +111,6 @@ class TableForm:
             return None
         return Clock(self.origin, self.unit)
 
-    @property
-    def of_numbers(self) -> TableForm:
-        """The same for a table of times alone, without names of columns."""
-        return TableForm(
-            decimal=self.decimal,
-            thousands=self.thousands,
-            scale=self.scale,
-            blank=self.blank,
-        )
-
     def plain(self, text: str, where: str, decimal: str = ".") -> str:
         """Return a number with a decimal point and no other mark; other texts as is.
 
