@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -148,17 +148,12 @@ def to_chunks(saved: Checkpoint, roots: Sequence[bytes]) -> list[bytes]:
         size += len(content)
         return Section.of(content, size - len(content))
 
-    places = [
-        Roots(add(content), len(unit.roots))
-        for unit, content in zip(saved.units, roots, strict=True)
-    ]
-    return [_encode_header(saved, places, add), *sections]
+    def add_gifts(unit: SavedUnit) -> Roots | None:
+        if not unit.gifts:
+            return None
+        gifts = WorkUnit.concatenate(unit.gifts)
+        return Roots(add(encode_roots(gifts)), len(gifts))
 
-
-def _encode_header(
-    saved: Checkpoint, roots: Sequence[Roots], add: Callable[[bytes], Section]
-) -> bytes:
-    """Return line and header; ``add`` puts further sections somewhere."""
     spec, request = saved.spec, saved.spec.request
     request = replace(request, options=without_places(request.options))
     journal = None
@@ -179,8 +174,14 @@ def _encode_header(
         covered_s=saved.covered_s,
         left_s=saved.left_s,
         units=tuple(
-            HeaderUnit(one.id, one.least_lb, one.fresh, at, _add_gifts(one, add))
-            for at, one in zip(roots, saved.units, strict=True)
+            HeaderUnit(
+                one.id,
+                one.least_lb,
+                one.fresh,
+                Roots(add(content), len(one.roots)),
+                add_gifts(one),
+            )
+            for one, content in zip(saved.units, roots, strict=True)
         ),
         optima=add(_compress(saved.optima.astype("<u2").tobytes())),
         journal=journal,
@@ -188,15 +189,8 @@ def _encode_header(
     )
     body = msgspec.json.encode(header)
     digest = hashlib.sha256(body).hexdigest()
-    return b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest.encode(), len(body)) + body
-
-
-def _add_gifts(unit: SavedUnit, add: Callable[[bytes], Section]) -> Roots | None:
-    """Add the section of what has left a unit, if anything has."""
-    if not unit.gifts:
-        return None
-    gifts = WorkUnit.concatenate(unit.gifts)
-    return Roots(add(encode_roots(gifts)), len(gifts))
+    line = b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest.encode(), len(body))
+    return [line + body, *sections]
 
 
 def encode_roots(roots: WorkUnit) -> bytes:

@@ -47,21 +47,19 @@ class EmbeddedWorker(ProcessInterface):
         self,
         scheduler: str,
         *,
-        spares: dict[int, subprocess.Popen[bytes]] | None = None,
-        environs: Sequence[Mapping[str, str]] = ({},),
-        on_hopeless: Callable[[str], None] = logger.error,
-        log_level: int = logging.CRITICAL,
-        warm_up: bytes | None = None,
+        spares: dict[int, subprocess.Popen[bytes]],
+        environs: Sequence[Mapping[str, str]],
+        on_hopeless: Callable[[str], None],
+        warm_up: bytes | None,
         **options: Any,
     ) -> None:
         self._order = {
             "scheduler": scheduler,
-            "log_level": log_level,
             "dashboard": False,
             "warm_up": warm_up,
             **{key: options[key] for key in PASSED_ON if options.get(key) is not None},
         }
-        self._spares = {} if spares is None else spares
+        self._spares = spares
         self._number = int(options.get("name") or 0)
         self._environ = environs[min(self._number, len(environs) - 1)]
         self._on_hopeless = on_hopeless

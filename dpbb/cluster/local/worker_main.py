@@ -35,7 +35,7 @@ def main() -> None:
         order: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301
     except EOFError:
         return
-    logging.getLogger("distributed").setLevel(order.pop("log_level"))
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     warm_up = order.pop("warm_up", None)
     if warm_up is not None:
         threading.Thread(target=_warm_up, args=(warm_up,), daemon=True).start()

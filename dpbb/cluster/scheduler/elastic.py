@@ -11,7 +11,6 @@ Dask expects addresses: Dask then does nothing, and the cluster closes them itse
 import asyncio
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 from distributed import Scheduler
@@ -26,15 +25,9 @@ from dpbb.cluster.timeouts import timeout
 class Elastic:
     """Wraps two of the scheduler's handlers and keeps it awake; see the module."""
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        hub: Hub,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, hub: Hub) -> None:
         self._scheduler = scheduler
         self._hub = hub
-        self._clock = clock
         self._leaving: dict[str, float] = {}  # retired workers: until when they may
 
     def install(self) -> None:
@@ -50,7 +43,7 @@ class Elastic:
     def tick(self) -> None:
         """Keep the scheduler awake, use workers that stay; while a run is open."""
         stay_awake(self._scheduler)
-        now, workers = self._clock(), self._scheduler.workers
+        now, workers = time.monotonic(), self._scheduler.workers
         leaving = self._hub.table.leaving()
         self._leaving = {a: s for a, s in self._leaving.items() if a in leaving}
         self._hub.stay(
@@ -89,7 +82,7 @@ class Elastic:
             await self._drained(addresses)
             return await self._dasks["retire_workers"](**options)
         finally:  # those that stay are told by their status, a moment later
-            until = self._clock() + timeout("close")
+            until = time.monotonic() + timeout("close")
             for address in set(addresses).intersection(self._scheduler.workers):
                 name = str(self._scheduler.workers[address].name)
                 known = address in (workers or ()) or name in map(str, names or ())
@@ -102,8 +95,8 @@ class Elastic:
         Dask would not retire the last worker with the result of a future, although it
         is empty and about to be let go, and say so in a warning.
         """
-        deadline = self._clock() + timeout("drain")
-        while self._clock() < deadline and (
+        deadline = time.monotonic() + timeout("drain")
+        while time.monotonic() < deadline and (
             not self._hub.busy_workers().isdisjoint(addresses)
             or any(
                 key.startswith(PREFIX)  # a future of ours, under way or done

@@ -14,7 +14,7 @@ import platform
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from distributed import Scheduler
@@ -134,7 +134,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.forecasts = Forecaster(self.hub.runs, time.monotonic)
         self._ticker: asyncio.Task[None] | None = None
         self._closing = self._over = False
-        self._prepared = False
         scheduler.handlers.update(
             {f"dpbb_{name}": answers_errors(getattr(self, name)) for name in HANDLERS}
         )
@@ -208,7 +207,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             host = str(versions["host"])
             name = str(self.scheduler.workers[worker].name)
             self.hub.hello(worker, nthreads, seats, host=host, cores=cores, name=name)
-            self._prepare()
+            self._threads.submit(_prepare)
 
     async def spec(self, run_id: RunId) -> bytes:
         """Return the pickled RunSpec."""
@@ -411,12 +410,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if event is not None:
             event.set()
 
-    def _prepare(self) -> None:
-        """Compile the checks of reports, once, before the first one comes."""
-        if not self._prepared:
-            self._prepared = True
-            self._threads.submit(_prepare)
-
     # -- inside ---------------------------------------------------------------------
 
     def _readings(self, worker: str) -> dict[str, Any]:
@@ -467,8 +460,9 @@ def _decode_and_check(
     return report, None if basis is None else check_report(basis, report)
 
 
+@cache
 def _prepare() -> None:
-    """Import Numba, and compile or load what checks roots."""
+    """Import Numba, and compile or load what checks roots, before the first report."""
     from dpbb.tree.packed_paths import prepare
 
     prepare()

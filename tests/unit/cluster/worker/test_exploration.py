@@ -164,7 +164,7 @@ def test_hints_end_the_slice_under_way(monkeypatch):
     monkeypatch.setattr(ScriptedSession, "interrupt", lambda session: ended.append(1))
     at_work = ScriptedSession.advance
 
-    def advance(session, ub, max_seconds):
+    def advance(session, ub, max_seconds, most_roots=None):
         link.control.hint(report=True)
         return at_work(session, ub, max_seconds)
 
