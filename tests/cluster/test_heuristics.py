@@ -6,6 +6,7 @@ import pytest
 
 from dpbb.cluster.scheduler.forecasts import Estimate
 from dpbb.engines.cpu.session import BY_TURNS, CpuSession
+from dpbb.estimation.background import Remainder
 from dpbb.result import TREE, Termination
 from tests.cluster.support import (
     HUGE,
@@ -106,7 +107,8 @@ def test_a_changed_split_keeps_counts(monkeypatch):
             opened = cluster.scheduler.extensions["dpbb"].hub.runs[spec.run_id]
             for nodes, expected in ((1e30, 1), (1e9, 2), (1e30, 1)):
                 wait_until(lambda: opened.coordinator.snapshot(0.0).decomposed)
-                opened.outlook.latest = Estimate(0.0, 0, ub, (nodes, nodes, nodes))
+                left = Remainder(nodes, nodes, nodes, ())
+                opened.outlook.latest = Estimate(0.0, 0, ub, left)
                 opened.outlook.count += 1
                 wait_until(lambda expected=expected: threads[-1] == expected)
             assert len(searching()) == 1

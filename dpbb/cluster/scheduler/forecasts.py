@@ -93,17 +93,14 @@ class Estimate:
         Age of the run, and nodes explored until then.
     ub
         Upper bound that it is for.
-    left
-        Low, middle and high: the truth is between in 9 of 10 cases.
-    by_ub
-        Nodes left for this UB, the UB less 1, and so on.
+    found
+        What was left.
     """
 
     seconds: float
     explored: int
     ub: int
-    left: tuple[float, float, float]
-    by_ub: tuple[float, ...] = ()
+    found: Remainder
 
 
 @dataclass(slots=True)
@@ -134,8 +131,9 @@ class Outlook:
         share = self._share(ub)
         if self.latest is None or share is None:
             return None
-        low, middle, high = (share * nodes for nodes in self.latest.left)
-        return rest((low, middle, high), explored - self.latest.explored)
+        found = self.latest.found
+        left = share * found.low, share * found.nodes, share * found.high
+        return rest(left, explored - self.latest.explored)
 
     def is_due(self, age: float, explored: int, ub: int) -> bool:
         """Whether another is due: the run is old enough, or the last one is wrong."""
@@ -147,7 +145,7 @@ class Outlook:
         """Nodes for a UB over those of the estimate's; None: it says nothing of it."""
         if self.latest is None or ub == self.latest.ub:
             return 1.0
-        fall, by_ub = self.latest.ub - ub, self.latest.by_ub
+        fall, by_ub = self.latest.ub - ub, self.latest.found.by_ub
         if not 0 < fall < len(by_ub) or not by_ub[0]:
             return None
         return by_ub[fall] / by_ub[0]
@@ -254,14 +252,8 @@ class Forecaster:
             outlook.count += 1
         if found is None:
             return
-        outlook.latest = Estimate(
-            saved.totals.seconds,
-            saved.counters.nodes,
-            saved.ub,
-            (found.low, found.nodes, found.high),
-            found.by_ub,
-        )
         age = saved.totals.seconds
+        outlook.latest = Estimate(age, saved.counters.nodes, saved.ub, found)
         outlook.due_s = max(GROWTH * age, age + PAUSE_S)
         coordinator.events.add(self._clock(), "estimate", text_of(found))
 

@@ -210,18 +210,15 @@ def _ignore(**_: Any) -> None:
 async def _devices(worker: Worker) -> list[Device]:
     """Devices of this process, of the kinds that ``DPBB_SEATS`` leaves."""
     kinds = seat_kinds(os.environ)
-    devices = [_cpu_device(worker)] if "cpu" in kinds else []
+    devices: list[Device] = []
+    if "cpu" in kinds:  # without the engine: importing Numba takes longer than joining
+        uuid = f"cpu-{platform.node()}-{os.getpid()}-{worker.id}"
+        threads, name = worker.state.nthreads, processor_name()
+        devices = [Device("cpu", uuid, threads=threads, name=name)]
     if "gpu" in kinds and (find_spec("cupy") is not None or is_replaced("gpu")):
         # importing CuPy takes a second: not on the loop
         devices += await asyncio.to_thread(_gpu_devices)
     return devices
-
-
-def _cpu_device(worker: Worker) -> Device:
-    # without the engine: importing Numba takes longer than joining
-    host = platform.node()
-    uuid = f"cpu-{host}-{os.getpid()}-{worker.id}"
-    return Device("cpu", uuid, threads=worker.state.nthreads, name=processor_name())
 
 
 def _gpu_devices() -> list[Device]:

@@ -93,7 +93,7 @@ def test_a_run_is_estimated_when_it_is_old_enough(hub, asked, monkeypatch):
     assert run.snapshot(hub._clock()).left is None
 
 
-LATEST = Estimate(10.0, 500, 99, (900.0, 1000.0, 1100.0), (1000.0, 600.0, 200.0))
+LATEST = Estimate(10.0, 500, 99, FOUND)
 
 
 @pytest.fixture
@@ -121,9 +121,10 @@ def test_what_a_run_explores_tells_the_rest():
 
 def test_people_are_told_nothing_of_a_wide_range():
     now = replace(SNAPSHOT, decomposed=1000, leaves=0, ub=99)
-    outlook = Outlook(latest=Estimate(10.0, 1000, 99, (10.0, 1e3, 90e3)))
+    found = Remainder(1e3, 10.0, 90e3, ())
+    outlook = Outlook(latest=Estimate(10.0, 1000, 99, found))
     assert outlook.shown_on(now).left.nodes[1] == pytest.approx(1000)
-    outlook.latest = replace(outlook.latest, left=(10.0, 1e3, 110e3))
+    outlook.latest = replace(outlook.latest, found=replace(found, high=110e3))
     assert outlook.shown_on(now).left is None
 
 
