@@ -178,6 +178,18 @@ class LaneWriter(Writer):
         number = self.rows.hoist(node, name, length, end)
         return number, "0" if name is None else f"v_{name}"
 
+    def heads(
+        self, name: str, ends: list[str], body: list[ast.stmt]
+    ) -> list[list[str]]:
+        """Four turns at a time, which LLVM writes out, and the rest; see ``Writer``."""
+        plain = all(isinstance(one, ast.Assign | ast.AugAssign) for one in body)
+        if len(ends) > 1 or not plain:
+            return super().heads(name, ends, body)
+        whole = f"({ends[0]}) // 4 * 4"
+        four = [f"for first in range(0, {whole}, 4):"]
+        four.append(f"for {name} in range(first, first + 4):")
+        return [four, [f"for {name} in range({whole}, {ends[0]}):"]]
+
     def put(self, target: str, code: str) -> None:
         if self.masks:
             if target not in self._known:

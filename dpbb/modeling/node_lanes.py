@@ -20,7 +20,7 @@ from dpbb.modeling.text import (
     replaced,
     split,
 )
-from dpbb.modeling.writer import Unsuited, flat_index
+from dpbb.modeling.writer import Unsuited, Writer, flat_index
 
 LANES = 32
 """Nodes of a vector."""
@@ -55,6 +55,8 @@ class NodeLaneWriter(LaneWriter):
             if field.kind != "sum" and places != set(range(field.size)):
                 raise Unsuited("a part of a field that stays")
         return result
+
+    heads = Writer.heads
 
     def job(self) -> str:
         return self._row(self.rows.of("job"))

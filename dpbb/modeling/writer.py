@@ -169,17 +169,22 @@ class Writer:
 
     def loop(self, node: ast.For) -> None:
         """Write a loop."""
+        margin = self.margin
         names, over = parts_of(node)
         name = f"v_{names[-1]}"
         if isinstance(over, ast.Call):
             ends = [self.index(one) for one in over.args]
-            self.line(f"for {name} in range({', '.join(ends)}):")
             self.ends[names[0]] = ends[-1]
             with self.turns_of(names[0], over.args[-1]):
-                self.block(node.body)
+                for heads in self.heads(name, ends, node.body):
+                    for head in heads:
+                        self.line(head)
+                        self.margin += "    "
+                    self.margin = self.margin[:-4]
+                    self.block(node.body)
+                    self.margin = margin
             return
         self._count += 1
-        margin = self.margin
         if order := order_of(over):
             table, indices = order
             lengths = self.lengths(table)
@@ -203,6 +208,12 @@ class Writer:
         self.margin = self.margin[:-4]
         self.block(node.body)
         self.margin = margin
+
+    def heads(
+        self, name: str, ends: list[str], body: list[ast.stmt]
+    ) -> list[list[str]]:
+        """Loops that together make all turns of one over a range: each one's lines."""
+        return [[f"for {name} in range({', '.join(ends)}):"]]
 
     def branch(self, test: str, node: ast.If) -> None:
         """Write an ``if`` on a condition of indices."""
