@@ -25,7 +25,7 @@ from dpbb.kernels.simd import (
     load,
     maximum,
     minimum,
-    reduce_min,
+    reduce_least,
     reduce_pairs,
     splat,
     store,
@@ -233,11 +233,11 @@ def bound_all(
                 lows,
                 bound_tile(model, nodes, at, room, start, stride, taken, lane, four),
             )
-        least = min(least, reduce_min(lows))
+        least = min(least, reduce_least(lows))
     if groups & 2:
         lane = PAIR_LANES * whole
         rest = bound_tile(model, nodes, at, room, start, stride, taken, lane, two)
-        least = min(least, reduce_min(rest))
+        least = min(least, reduce_least(rest))
         # whole words: no child in the rest
         store(room.bounds, lane + TILE_2, splat(largest, two))
     return least

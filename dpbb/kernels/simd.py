@@ -310,6 +310,7 @@ def _reduction(name: str, text: str) -> Any:
 
 
 reduce_min = _reduction("reduce_min", "smin")
+reduce_least = _reduction("reduce_least", "umin")  # of lanes that are not negative
 reduce_max = _reduction("reduce_max", "smax")
 
 
@@ -322,8 +323,10 @@ def reduce_pairs(a: Any) -> Any:
     wide = ir.VectorType(ir.IntType(width), a.lanes)
 
     def emit(_: Any, builder: Any, x: Any) -> Any:
-        signs = ir.Constant(wide, [1, -1] * (a.lanes // 2))
-        terms = builder.mul(builder.sext(x, wide), signs)
+        # one instruction multiplies and adds pairs of signed lanes, and LLVM finds it
+        # only where it cannot know that lanes are never negative: so it gets ~x
+        signs = ir.Constant(wide, [-1, 1] * (a.lanes // 2))
+        terms = builder.mul(builder.sext(builder.not_(x), wide), signs)
         name = f"llvm.vector.reduce.add.{suffix(wide)}"
         total = call_llvm(builder, name, wide.element, [terms])
         return builder.sext(total, _I64) if width < 64 else total

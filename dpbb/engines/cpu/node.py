@@ -33,6 +33,7 @@ from dpbb.kernels.simd import (
     load,
     maximum,
     minimum,
+    reduce_least,
     reduce_min,
     splat,
     store,
@@ -116,8 +117,8 @@ def open_tile(
     """``open_children`` for a table of one tile, bounds in registers."""
     bounds = tile_bounds(tables, explorer, depth, table, int64(0), like)
     taken = load(explorer.taken, 2 * tables.first_slot[table], like)
-    bounds = maximum(bounds, taken)
-    least = splat(reduce_min(bounds), like)
+    bounds = maximum(bounds, taken)  # not negative, as taken is not
+    least = splat(reduce_least(bounds), like)
     key = preference(less(bounds, decisive(tables.rule, least)), bounds)
     bits = FRONT_BITS << chosen_side(tables.rule, depth, key)
     alive: np.uint64 = less(bounds, splat(ub, like)) & bits
