@@ -403,6 +403,7 @@ def turn(
         job = explorer.jobs[first + slot]
         visit_leaf(tables, explorer, pool, job, side)
         return Place(depth, word, bits, int64(LEAF))
+    explorer.counts[DECOMPOSED] += 1
     descend(tables, explorer, depth, slot, side)
     looked = open_children(tables, explorer, depth + 1, ub)
     return Place(depth, word, bits, looked)
@@ -435,17 +436,15 @@ def explore(
     control = pool.control
     poll = control[POLL]
     ub = atomic_load(control, UB)
-    nodes = 0
+    before = first.counts[DECOMPOSED] + second.counts[DECOMPOSED]
     turns = 0
     one = place_at(tables, first, first.counts[DEPTH], int64(0))
     two = place_at(tables, second, second.counts[DEPTH], int64(0))
     while True:
         if one.depth >= 0:
             one = turn(tables, first, pool, one, ub)
-            nodes += one.looked >= 0
         if two.depth >= 0:
             two = turn(tables, second, pool, two, ub)
-            nodes += two.looked >= 0
         turns += 1
         if (
             turns & poll
@@ -455,13 +454,14 @@ def explore(
             continue
         depth1, word1, _, _ = follow(tables, first, one)
         depth2, word2, _, _ = follow(tables, second, two)
+        worked = first.counts[DECOMPOSED] + second.counts[DECOMPOSED] > before
         code = STOPPED
         if max(first.counts[N_FOUND], second.counts[N_FOUND]) + 1 == (
             tables.leaf_capacity
         ):
             atomic_store(control, STOP, 1)
             break
-        if nodes > 0 and atomic_load(control, STOP):
+        if worked and atomic_load(control, STOP):
             break
         latest = atomic_load(control, UB)
         if latest < ub:
@@ -469,13 +469,13 @@ def explore(
             refilter(tables, second, depth2, latest)
             ub = latest
         if depth1 < 0:
-            depth1 = take(tables, first, pool, nodes > 0, int64(1))
+            depth1 = take(tables, first, pool, worked, int64(1))
             word1 = int64(0)
         if depth2 < 0 and tables.n_jobs <= MOST_JOBS_BY_TURNS:
-            depth2 = take(tables, second, pool, nodes > 0, int64(1))
+            depth2 = take(tables, second, pool, worked, int64(1))
             word2 = int64(0)
         if max(depth1, depth2) < 0:
-            depth1 = take(tables, first, pool, nodes > 0, int64(PATIENCE))
+            depth1 = take(tables, first, pool, worked, int64(PATIENCE))
             if depth1 < 0:
                 code = depth1
                 break
@@ -486,7 +486,6 @@ def explore(
         two = place_at(tables, second, depth2, word2)
     first.counts[DEPTH] = max(depth1, -1)
     second.counts[DEPTH] = max(depth2, -1)
-    first.counts[DECOMPOSED] += nodes
     return code
 
 
