@@ -16,7 +16,6 @@ from dpbb.cli.running import check_files, print_rows, problem_of
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import best_known_names
 from dpbb.flowshop.formats import vrf_instance
-from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.template import write_template
 from dpbb.flowshop.vrf import PUBLISHED, data_folder, places_in
 from dpbb.options.permutations import parse_permutation
@@ -68,8 +67,8 @@ def run_info(args: argparse.Namespace) -> int:
             if known is None
             else known.upper_bound,
         }
-        if type(problem) is FlowShopProblem:  # they are all of it
-            facts["times"] = problem.instance.times.tolist()
+        if problem.name == "flowshop-makespan":  # they are all of it
+            facts["times"] = shop.times.tolist()
         print(json_text(facts))
         return 0
     machines = f" x {n_machines} machines" if n_machines else ""
