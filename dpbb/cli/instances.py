@@ -67,7 +67,7 @@ def run_info(args: argparse.Namespace) -> int:
             if known is None
             else known.upper_bound,
         }
-        if problem.name == "flowshop-makespan":  # they are all of it
+        if shop is not None and problem.name == "flowshop-makespan":  # all of it
             facts["times"] = shop.times.tolist()
         print(json_text(facts))
         return 0
