@@ -177,37 +177,34 @@ class Book:
         self.balance.seat_changed(seat)
         return Assignment(unit.id, unit.attempt, seat_id)
 
-    def unassign(
-        self, unit_id: UnitId, attempt: int, now: float, *, lost: bool = True
-    ) -> None:
+    def unassign(self, given: Assignment, now: float, *, lost: bool = True) -> None:
         """Take a unit back if this attempt is the current one."""
-        self.hear(self.lease_id(unit_id, attempt))
-        unit = self.units.get(unit_id)
-        if unit is None or unit.attempt != attempt or unit.seat is None:
+        self.hear(self.lease_id(given.unit, given.attempt))
+        unit = self.units.get(given.unit)
+        if unit is None or unit.attempt != given.attempt or unit.seat is None:
             return
         if lost:
             self.lose(unit, now, "its task ended")
         else:
             self.requeue(unit)
 
-    def lease(
-        self, unit_id: UnitId, attempt: int, seat_id: SeatId, now: float
-    ) -> LeaseRecord:
+    def lease(self, given: Assignment, now: float) -> LeaseRecord:
         """Grant a unit to the attempt that it is assigned to.
 
         StaleLeaseError: another attempt is current, or this one has reported already.
         """
-        self.hear(self.lease_id(unit_id, attempt))
-        unit = self.units.get(unit_id)
+        self.hear(self.lease_id(given.unit, given.attempt))
+        unit = self.units.get(given.unit)
         if (
             unit is None
-            or unit.attempt != attempt
+            or unit.attempt != given.attempt
             or unit.seat is None
-            or unit.seat.id != seat_id
+            or unit.seat.id != given.seat
             or (unit.lease is not None and unit.lease.seq > 0)
         ):
             raise StaleLeaseError(
-                f"attempt {attempt} of unit {unit_id} on seat {seat_id} is not current"
+                f"attempt {given.attempt} of unit {given.unit} on seat {given.seat} is "
+                "not current"
             )
         lease = unit.lease
         if lease is None:

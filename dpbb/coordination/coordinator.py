@@ -43,7 +43,6 @@ from dpbb.coordination.messages import (
     RunSpec,
     Seat,
     SeatId,
-    UnitId,
 )
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.pace import MAX_REPORTS, Pace, RateMeter
@@ -257,26 +256,24 @@ class Coordinator:
             self._go_on(now)
         return assignment
 
-    def unassign(
-        self, unit: UnitId, attempt: int, now: float, *, lost: bool = True
-    ) -> None:
+    def unassign(self, given: Assignment, now: float, *, lost: bool = True) -> None:
         """Take note that the future of an attempt ended and gave nothing back.
 
         If the attempt is the current one, the unit waits again with a new attempt,
         as of its last full report. ``lost``: it had been begun, as far as is known.
         """
-        self.book.unassign(unit, attempt, now, lost=lost)
+        self.book.unassign(given, now, lost=lost)
         self._go_on(now)
 
-    def lease(self, unit: UnitId, attempt: int, seat_id: SeatId, now: float) -> Lease:
+    def lease(self, given: Assignment, now: float) -> Lease:
         """Grant the unit to the attempt that it is assigned to.
 
         Until its first report an attempt may ask again: the answer may be lost.
 
         StaleLeaseError: the attempt is not the current one.
         """
-        lease = self.book.lease(unit, attempt, seat_id, now)
-        return Lease(lease.id, unit, attempt, lease.basis.roots, self.ub)
+        lease = self.book.lease(given, now)
+        return Lease(lease.id, lease.basis.roots, self.ub)
 
     # -- reports ----------------------------------------------------------------
 

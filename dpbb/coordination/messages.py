@@ -176,8 +176,6 @@ class Lease:
     """The right to explore a unit, granted to one attempt on one seat."""
 
     id: LeaseId
-    unit: UnitId
-    attempt: int
     roots: WorkUnit
     ub: int
 

@@ -114,8 +114,7 @@ class InProcessRun:
                 if assignment is None:
                     coordinator.tick(now)
                     continue
-                unit = assignment.unit, assignment.attempt
-                lease = coordinator.lease(*unit, SEAT, now)
+                lease = coordinator.lease(assignment, now)
             with self._sessions.session(spec, lease.ub) as slot:
                 exploration = Exploration(spec, lease, slot.session, self)
                 slot.reusable = exploration.run()

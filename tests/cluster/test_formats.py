@@ -76,7 +76,7 @@ def test_a_certificate_is_verified():
 
 
 MESSAGES = {
-    "lease": Lease("run/1.2", 1, 2, WorkUnit.from_paths(5, [(0, 1), (0, 2, 1)]), 99),
+    "lease": Lease("run/1.2", WorkUnit.from_paths(5, [(0, 1), (0, 2, 1)]), 99),
     "order": Order(OrderKind.DONATE, 98, 64, 1.5, 60.0),
     "report": Report(
         lease="run/1.2",

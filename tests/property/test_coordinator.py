@@ -163,7 +163,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """The answer to the lease was lost: before any report it is given again."""
         seat = self.pick(data, self.tasks(started=True))
         task = self.world.tasks[seat]
-        asks = (task.assignment.unit, task.assignment.attempt, seat, self.world.now)
+        asks = task.assignment, self.world.now
         known = self.coordinator.book.leases.get(task.lease.id)
         if known is None or known.seq > 0:
             with pytest.raises(StaleLeaseError):
@@ -182,11 +182,11 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """What is known to be lost changes nothing when it is lost again."""
         gone = data.draw(st.sampled_from(self.gone))
         waiting = set(self.coordinator.book.waiting)
-        self.coordinator.unassign(gone.unit, gone.attempt, self.world.now)
+        self.coordinator.unassign(gone, self.world.now)
         assert set(self.coordinator.book.waiting) == waiting
         for seat in self.seats():
             with pytest.raises(StaleLeaseError):
-                self.coordinator.lease(gone.unit, gone.attempt, seat, self.world.now)
+                self.coordinator.lease(replace(gone, seat=seat), self.world.now)
 
     def kind(self, data):
         kind = data.draw(st.sampled_from(("light", "full", "donate", "last")))

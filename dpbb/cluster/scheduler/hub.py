@@ -33,7 +33,6 @@ from dpbb.coordination.messages import (
     RunId,
     RunSpec,
     SeatId,
-    UnitId,
 )
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import engines_by_kind
@@ -277,10 +276,9 @@ class Hub:
 
     # -- tasks and reports ------------------------------------------------------
 
-    def lease(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> Lease:
+    def lease(self, run_id: RunId, given: Assignment) -> Lease:
         """Lease a unit to a task; StaleLeaseError if another attempt is current."""
-        run = self.run(run_id)
-        lease = run.coordinator.lease(unit, attempt, seat, self._clock())
+        lease = self.run(run_id).coordinator.lease(given, self._clock())
         self.settle(run_id)
         return lease
 
@@ -310,8 +308,7 @@ class Hub:
         if run.tasks.get(assignment.seat) == assignment:
             del run.tasks[assignment.seat]
         lost = not isinstance(error, REFUSALS)  # a refused unit was not begun
-        unit, attempt = assignment.unit, assignment.attempt
-        run.coordinator.unassign(unit, attempt, self._clock(), lost=lost)
+        run.coordinator.unassign(assignment, self._clock(), lost=lost)
         if isinstance(error, InvariantError):
             self.fail(run_id, error)
         elif isinstance(error, REFUSALS):

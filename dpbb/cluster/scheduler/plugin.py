@@ -217,7 +217,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId
     ) -> Any:
         """Lease a unit to the task that was pinned for it."""
-        return wrap(encode(self.hub.lease(run_id, unit, attempt, seat)))
+        return wrap(encode(self.hub.lease(run_id, Assignment(unit, attempt, seat))))
 
     async def report(
         self, run_id: RunId, lease: LeaseId, seq: int, full: bool, body: Any

@@ -69,9 +69,7 @@ class Submitter:
         future = self._client.submit(
             explore,
             run_id,
-            assignment.unit,
-            assignment.attempt,
-            assignment.seat,
+            assignment,
             key=key,
             workers=[worker],
             allow_other_workers=False,

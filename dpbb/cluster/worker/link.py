@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import CancelledError
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from distributed.core import Status
@@ -16,7 +17,7 @@ from distributed.core import Status
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.timeouts import timeout
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatControl, SeatStatus
-from dpbb.coordination.messages import Lease, Order, Report, RunId, SeatId, UnitId
+from dpbb.coordination.messages import Assignment, Lease, Order, Report, RunId
 from dpbb.coordination.wire import decode, encode
 
 if TYPE_CHECKING:
@@ -32,12 +33,11 @@ _CLOSED = (Status.closed, Status.failed, Status.stopping, Status.stopped)
 class WorkerLink:
     """``dpbb.cluster.worker.exploration.Link`` of a seat on a Dask worker."""
 
-    def __init__(self, worker: Worker, run_id: RunId, seat: SeatId) -> None:
+    def __init__(self, worker: Worker, run_id: RunId) -> None:
         self.control = SeatControl()
         self.run_id = run_id
         self.torn_down = False  # set by the plugin's teardown: RPCs are over
         self._worker: Any = worker
-        self._seat = seat
 
     def status(self) -> SeatStatus:
         """Whether the worker stays; while it closes there is time for one report."""
@@ -50,32 +50,22 @@ class WorkerLink:
         """Fetch the pickled RunSpec; StaleLeaseError when the run is gone."""
         return self.call("dpbb_spec", run_id=self.run_id)
 
-    def lease(self, unit: UnitId, attempt: int) -> Lease:
+    def lease(self, given: Assignment) -> Lease:
         """Lease the unit; StaleLeaseError when another attempt is current."""
-        return decode(
-            Lease,
-            self.call(
-                "dpbb_lease",
-                run_id=self.run_id,
-                unit=unit,
-                attempt=attempt,
-                seat=self._seat,
-            ),
-        )
+        answer = self.call("dpbb_lease", run_id=self.run_id, **asdict(given))
+        return decode(Lease, answer)
 
     def report(self, report: Report) -> Order:
         """Deliver a report; sent again under its own number until it is answered."""
-        return decode(
-            Order,
-            self.call(
-                "dpbb_report",
-                run_id=self.run_id,
-                lease=report.lease,
-                seq=report.seq,
-                full=report.has_roots,
-                body=wrap(encode(report)),
-            ),
+        answer = self.call(
+            "dpbb_report",
+            run_id=self.run_id,
+            lease=report.lease,
+            seq=report.seq,
+            full=report.has_roots,
+            body=wrap(encode(report)),
         )
+        return decode(Order, answer)
 
     def call(self, op: str, **message: Any) -> Any:
         """Call the scheduler until it answers.

@@ -17,7 +17,7 @@ import cloudpickle
 from distributed import get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from dpbb.coordination.messages import RunId, SeatId, UnitId
+from dpbb.coordination.messages import Assignment, RunId
 from dpbb.errors import ClusterError
 
 
@@ -55,13 +55,14 @@ def worker_plugin_bytes() -> bytes:
     return cloudpickle.dumps(DpbbLoader())
 
 
-def explore(run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:
+def explore(run_id: RunId, given: Assignment) -> None:
     """Lease the unit and explore it on a seat of this worker."""
     worker = get_worker()
     plugin = worker.extensions.get("dpbb")
-    if plugin is None or seat not in plugin.seats:
+    if plugin is None or given.seat not in plugin.seats:
         raise ClusterError(
-            f"expected seat {seat} on worker {worker.address}, which has announced "
-            f"{sorted(plugin.seats) if plugin else 'none'}; restart the worker"
+            f"expected seat {given.seat} on worker {worker.address}, which has "
+            f"announced {sorted(plugin.seats) if plugin else 'none'}; restart the "
+            "worker"
         )
-    plugin.explore(run_id, unit, attempt, seat)
+    plugin.explore(run_id, given)

@@ -34,7 +34,7 @@ from dpbb.cluster.worker.gpus import seat_kinds
 from dpbb.cluster.worker.heuristics import Channel, RunHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
-from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
+from dpbb.coordination.messages import Assignment, RunId, RunSpec, SeatId
 from dpbb.engines import nvml
 from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import processor_name
@@ -139,7 +139,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
                 known = Incumbent(value, jobs, "start")
             run = self._heuristics.get(run_id)
             if run is None:
-                link = WorkerLink(self.worker, run_id, SeatId(""))
+                link = WorkerLink(self.worker, run_id)
                 channel = Channel(link, self.worker.address, self._spec_of)
                 run = RunHeuristics(channel, f"{self.worker.address}/{run_id}")
                 self._heuristics[run_id] = run
@@ -165,15 +165,15 @@ class DpbbWorkerPlugin(WorkerPlugin):
 
     # -- in the task's thread ------------------------------------------------------
 
-    def explore(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:
+    def explore(self, run_id: RunId, given: Assignment) -> None:
         """Explore a unit on a seat; a stale assignment is nothing to do."""
-        sessions = self.seats[seat]
-        link = WorkerLink(self.worker, run_id, seat)
+        sessions = self.seats[given.seat]
+        link = WorkerLink(self.worker, run_id)
         with sessions.lock:
-            self._links[seat] = link
+            self._links[given.seat] = link
             try:
                 spec = self._spec_of(link)
-                lease = link.lease(unit, attempt)
+                lease = link.lease(given)
                 with sessions.session(spec, lease.ub) as slot:
                     slot.reusable = Exploration(
                         spec,
@@ -184,9 +184,9 @@ class DpbbWorkerPlugin(WorkerPlugin):
                         explorers=partial(self._explorers, run_id),
                     ).run()
             except (StaleLeaseError, SeatClosedError) as reason:
-                logger.debug("unit %s of run %s: %s", unit, run_id, reason)
+                logger.debug("unit %s of run %s: %s", given.unit, run_id, reason)
             finally:
-                del self._links[seat]
+                del self._links[given.seat]
 
     def _spec_of(self, link: WorkerLink) -> RunSpec:
         """Return the run of a link, fetched if it is not known here; blocks."""

@@ -143,9 +143,7 @@ class World:
         assignment = self.shell.futures.pop(key)
         link = FakeLink(self.hub, spec.run_id, self.clock, stop_after)
         try:
-            lease = self.hub.lease(
-                spec.run_id, assignment.unit, assignment.attempt, assignment.seat
-            )
+            lease = self.hub.lease(spec.run_id, assignment)
         except StaleLeaseError:
             lease = None
         all_optima = spec.options.all_optima

@@ -9,7 +9,7 @@ import pytest
 from dpbb.coordination import book
 from dpbb.coordination.coordinator import STOP_GRACE_S, STOP_NEW_S
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import OrderKind, UnitId
+from dpbb.coordination.messages import Assignment, OrderKind, UnitId
 from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.wire import decode_report, encode
 from dpbb.engines.base import Candidate
@@ -248,23 +248,23 @@ def test_units_that_vanish_are_an_invariant_error():
 def test_stale_lease(how):
     world = World(spec_of(LARGE), seats=["a"])
     world.assign()
-    unit, attempt, seat = UnitId(1), 1, "a"
+    given = Assignment(UnitId(1), 1, "a")
     match how:
         case "unit":
-            unit = UnitId(9)
+            given = replace(given, unit=UnitId(9))
         case "attempt":
-            world.coordinator.unassign(unit, attempt, world.now)
+            world.coordinator.unassign(given, world.now)
             world.assign()  # the same seat has the unit again
         case "seat":
             world.coordinator.add_seat(seat_of("b"), world.now)
-            seat = "b"
+            given = replace(given, seat="b")
         case "reported":
             world.start("a")
             world.report("a")
         case "stopped":
             world.coordinator.request_stop(Termination.STOPPED, world.now)
     with pytest.raises(StaleLeaseError):
-        world.coordinator.lease(unit, attempt, seat, world.now)
+        world.coordinator.lease(given, world.now)
 
 
 def test_silent_seat_loses_its_lease_and_works_again_when_it_is_heard():
@@ -287,18 +287,19 @@ def test_silent_assignment_ends_as_well(heard):
     """Its future may never have started."""
     world = World(spec_of(LARGE, lease_timeout_s=10.0), seats=["a"])
     world.assign()
+    given = world.tasks["a"].assignment
     world.now += 10.0
     world.coordinator.tick(world.now)
     assert world.coordinator.idle_seats() == []
     if heard == "unassign":
-        world.coordinator.unassign(UnitId(1), 1, world.now)
+        world.coordinator.unassign(given, world.now)
     elif heard == "lease":
         with pytest.raises(StaleLeaseError):
-            world.coordinator.lease(UnitId(1), 1, "a", world.now)
+            world.coordinator.lease(given, world.now)
     else:
         world.coordinator.remove_seat("a", world.now)
         world.coordinator.add_seat(seat_of("a"), world.now)
-        world.coordinator.unassign(UnitId(1), 1, world.now)
+        world.coordinator.unassign(given, world.now)
     assert world.coordinator.idle_seats() == ["a"]
 
 

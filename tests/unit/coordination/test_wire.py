@@ -13,7 +13,6 @@ from dpbb.coordination.messages import (
     Order,
     OrderKind,
     Report,
-    UnitId,
 )
 from dpbb.coordination.wire import decode, decode_report, encode
 from dpbb.engines.base import Candidate
@@ -22,7 +21,7 @@ from dpbb.tree.work_unit import WorkUnit
 
 N_JOBS = 30  # far beyond 64 bits
 ROOTS = WorkUnit.from_paths(N_JOBS, [(0, 1, 2), (0, 1, 3), (5,)])
-LEASE = Lease(LeaseId("run/3.2"), UnitId(3), 2, ROOTS, 2**40)
+LEASE = Lease(LeaseId("run/3.2"), ROOTS, 2**40)
 
 
 def full_report(**changes):

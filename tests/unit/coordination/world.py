@@ -205,9 +205,8 @@ class World:
     def start(self, seat):
         """Let the task on a seat lease its unit; it ends if it may not."""
         task = self.tasks[seat]
-        unit, attempt = task.assignment.unit, task.assignment.attempt
         try:
-            lease = self.coordinator.lease(unit, attempt, seat, self.now)
+            lease = self.coordinator.lease(task.assignment, self.now)
         except StaleLeaseError:
             del self.tasks[seat]
             return
@@ -230,7 +229,7 @@ class World:
     def ended(self, seat, task):
         """Note that a task is over."""
         at = task.assignment
-        self.coordinator.unassign(at.unit, at.attempt, self.now)
+        self.coordinator.unassign(at, self.now)
         return at
 
     def round(self, n_nodes=1, seconds=0.01):

@@ -19,7 +19,7 @@ import numpy as np
 from dpbb.cluster.rpc import unwrap, wrap
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
+from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec
 from dpbb.coordination.wire import decode_report, encode
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -129,10 +129,7 @@ class OneSeat:
         self.spec = RunSpec(RunId("costs"), problem, TreeOptions(), engine="gpu")
         self.hub.hello("w", 1, [seat_message("w")])
         self.hub.open(self.spec, b"")
-        given = shell.assignment
-        self.lease = self.hub.lease(
-            self.spec.run_id, UnitId(given.unit), given.attempt, given.seat
-        )
+        self.lease = self.hub.lease(self.spec.run_id, shell.assignment)
         self._seq = 0
 
     def deliver(self, **parts: Any) -> tuple[float, float, int]:

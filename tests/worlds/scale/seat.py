@@ -53,11 +53,9 @@ class SimulatedSeat:
         self.world.call(self.world.costs.rpc_s, self._leased_on_loop, self._leased)
 
     def _leased_on_loop(self) -> bytes | None:
-        world, given = self.world, self.assignment
+        world = self.world
         try:
-            lease = world.hub.lease(
-                world.spec.run_id, given.unit, given.attempt, given.seat
-            )
+            lease = world.hub.lease(world.spec.run_id, self.assignment)
         except StaleLeaseError:
             return None
         return encode(lease)

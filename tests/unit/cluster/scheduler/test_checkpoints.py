@@ -126,9 +126,8 @@ def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
         world.hub.open(spec, b"", keeper=keeper)
         run = world.hub.runs[spec.run_id]
         world.join("a")
-        (key,) = world.shell.futures
-        assignment = world.shell.futures[key]
-        world.hub.lease(spec.run_id, assignment.unit, assignment.attempt, "a/cpu0")
+        (given,) = world.shell.futures.values()
+        world.hub.lease(spec.run_id, given)
         one = await first(1)
         assert ("a", "a/cpu0", None) in world.shell.hints
         assert world.shell.full[-1]

@@ -38,8 +38,8 @@ def test_lost_worker_requeues_its_unit():
     world, spec = World(), tiny_spec()
     world.open(spec)
     world.join("a")
-    (key,) = world.shell.futures
-    world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
+    ((key, assignment),) = world.shell.futures.items()
+    world.hub.lease(spec.run_id, assignment)
     world.hub.remove_worker("a")
     assert not world.shell.futures
     assert [assignment.seat for assignment in world.shell.released] == ["a/cpu0"]
@@ -47,7 +47,7 @@ def test_lost_worker_requeues_its_unit():
     ((_, unit, attempt),) = world.shell.futures
     assert (unit, attempt) == (key[1], key[2] + 1)
     with pytest.raises(StaleLeaseError):
-        world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
+        world.hub.lease(spec.run_id, assignment)
     world.finish(spec)
     assert world.hub.result(spec.run_id).outcome.totals.requeues == 1
     assert world.hub.result(spec.run_id).snapshot.seats_lost == 1
@@ -107,9 +107,8 @@ def test_no_more_tasks_than_threads_on_a_worker():
     ]
     world.hub.hello("a", 2, seats)
     run = world.hub.runs[spec.run_id]
-    for key in list(world.shell.futures):
-        assignment = world.shell.futures[key]
-        world.hub.lease(spec.run_id, key[1], key[2], assignment.seat)
+    for assignment in list(world.shell.futures.values()):
+        world.hub.lease(spec.run_id, assignment)
     assert len(run.seats) == 3
     assert len(run.tasks) <= 2
 

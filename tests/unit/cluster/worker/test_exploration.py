@@ -83,7 +83,7 @@ def explore(link, slices, optima=(), **options):
     options = {"report_interval_s": 1e6, "checkpoint_interval_s": 1e6} | options
     spec = tiny_spec(n_jobs=3, **options)
     session = ScriptedSession(clock, slices, optima)
-    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
+    lease = Lease("r/1.1", WorkUnit.whole(3), 100)
     import dpbb.cluster.worker.exploration as module
 
     first, module.FIRST_REPORT_S = module.FIRST_REPORT_S, 1e6

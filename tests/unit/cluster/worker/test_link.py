@@ -62,7 +62,7 @@ def make(loop, *answers, status=Status.running):
         loop=SimpleNamespace(asyncio_loop=loop),
         status=status,
     )
-    return worker, WorkerLink(worker, "run", "seat")
+    return worker, WorkerLink(worker, "run")
 
 
 def test_failed_call_is_sent_again_unchanged(loop):
