@@ -24,7 +24,7 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
-from dpbb.coordination.span_map import cells_of, spans_of
+from dpbb.coordination.span_map import cells_of
 from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.result import Totals
@@ -453,14 +453,6 @@ class Book:
                 f"no units are left, but {leaves_text(self.counters.closed_leaves)} "
                 f"of {leaves_text(total)} leaves are closed"
             )
-
-    def spans(self) -> tuple[tuple[float, float, str], ...]:
-        """Where the open units lie; see ``Snapshot``."""
-        units = self.units.values()
-        return spans_of(
-            (unit.cells for unit in units if unit.lease is None),
-            (unit.cells for unit in units if unit.lease is not None),
-        )
 
     def _forget_ahead(self, lease: LeaseRecord) -> None:
         self.ahead_decomposed -= lease.decomposed_since_full

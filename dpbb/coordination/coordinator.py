@@ -48,6 +48,7 @@ from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.pace import MAX_REPORTS, Pace, RateMeter
 from dpbb.coordination.saves import SaveRequest
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
+from dpbb.coordination.span_map import spans_of
 from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
@@ -390,19 +391,20 @@ class Coordinator:
 
     def _answer(self, lease: LeaseRecord) -> Order:
         """Return the answer to a lease's report: what to do, how often to report."""
-        balance = self.book.balance
+        balance, leases, max_roots = self.book.balance, len(self.book.leases), 0
         if self.state is RunState.STOPPING:
             kind = OrderKind.STOP if self._lists_at_stop(lease) else OrderKind.DROP
         elif lease.seat.draining:
             kind = OrderKind.DRAIN
         elif balance.shall_donate(lease):
-            if balance.gives_all(lease):
-                return Order(OrderKind.DRAIN, self.ub)
-            lease.asked_to_donate = True
-            return Order(OrderKind.DONATE, self.ub, balance.roots_to_give(lease))
+            kind = OrderKind.DRAIN
+            if not balance.gives_all(lease):
+                kind, max_roots = OrderKind.DONATE, balance.roots_to_give(lease)
+                lease.asked_to_donate = True
         else:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
-        return self._pace.order(kind, self.ub, len(self.book.leases))
+        pace = self._pace.report_s(leases), self._pace.full_s(leases)
+        return Order(kind, self.ub, max_roots, *pace)
 
     def hint(self, seat_id: SeatId) -> dict[str, Any]:
         """Return what a nudged seat is told at once, before it asks.
@@ -598,6 +600,7 @@ class Coordinator:
     def snapshot(self, now: float) -> Snapshot:
         """Return the run as it is now, for people and programs."""
         book, incumbent = self.book, self.incumbent
+        units = book.units.values()
         until = now if self.ended is None else self.ended
         totals = self.totals(now)
         # what people were told before the tree, whose own bound may be the weaker one
@@ -618,10 +621,13 @@ class Coordinator:
             explored=_share(book.closed_leaves, n_leaves(self.spec.problem.n_jobs)),
             waiting=len(book.waiting),
             leased=len(book.units) - len(book.waiting),
-            open_roots=sum(unit.open_roots for unit in book.units.values()),
+            open_roots=sum(unit.open_roots for unit in units),
             seats=self._seat_snapshots(now),
             trajectory=tuple(incumbent.trajectory),
-            spans=book.spans(),
+            spans=spans_of(
+                (unit.cells for unit in units if unit.lease is None),
+                (unit.cells for unit in units if unit.lease is not None),
+            ),
             events=self.events.latest(),
             termination=None if self.termination is None else self.termination.value,
             error=self.error,

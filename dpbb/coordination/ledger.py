@@ -145,7 +145,13 @@ def check_report(basis: LeaseBasis, report: Report) -> Checked:
 def _checked_full(basis: LeaseBasis, report: Report, full: FullReport) -> Checked:
     _check_roots(basis, "remaining", full.remaining)
     decomposed = _check_conservation(basis, full)
-    _check_counts(basis, report, full)
+    visited = int(full.closed[-2])  # at depth n - 1; more leaves cannot have been
+    if not basis.counted.leaves <= report.leaves <= visited:
+        raise InvariantError(
+            f"expected {basis.counted.leaves} to {visited} leaves, got {report.leaves}"
+        )
+    if report.decomposed < 0:
+        raise InvariantError(f"expected decomposed >= 0, got {report.decomposed}")
     exported = full.remaining.owned_ancestors + basis.donated_ancestors
     counted = Counters(report.decomposed - exported, report.leaves, full.closed)
     most = decomposed + basis.leased_ancestors - exported
@@ -241,14 +247,3 @@ def _check_conservation(basis: LeaseBasis, full: FullReport) -> int:
             f"less donated), got {leaves_text(closed_leaves(closed))}"
         )
     return decomposed_nodes(basis.leased, closed, remaining, donated)
-
-
-def _check_counts(basis: LeaseBasis, report: Report, full: FullReport) -> None:
-    """Check that leaves only grow, and that no more were counted than closed."""
-    most = int(full.closed[-2])  # depth n - 1
-    if not basis.counted.leaves <= report.leaves <= most:
-        raise InvariantError(
-            f"expected {basis.counted.leaves} to {most} leaves, got {report.leaves}"
-        )
-    if report.decomposed < 0:
-        raise InvariantError(f"expected decomposed >= 0, got {report.decomposed}")

@@ -5,7 +5,7 @@ They report less often where many do, or where reports are large.
 
 from collections import deque
 
-from dpbb.coordination.messages import Order, OrderKind, RunSpec
+from dpbb.coordination.messages import RunSpec
 
 MAX_REPORTS, MAX_REPORT_BYTES = 125.0, 6e6
 """Periodic reports of all seats a second, and bytes of the full ones among them."""
@@ -42,12 +42,6 @@ class Pace:
             self._full_bytes = n_bytes
         else:
             self._full_bytes += _WEIGHT * (n_bytes - self._full_bytes)
-
-    def order(self, kind: OrderKind, ub: int, leases: int) -> Order:
-        """Return an order that carries the intervals for so many leases."""
-        return Order(
-            kind, ub, report_s=self.report_s(leases), full_s=self.full_s(leases)
-        )
 
     def report_s(self, leases: int) -> float:
         """Seconds from one light report of a lease to the next."""
