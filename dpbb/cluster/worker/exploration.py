@@ -274,10 +274,12 @@ class Exploration:
         if self._node_limit is not None:
             slice_s = min(slice_s, self._most_s)
             self._most_s *= 2
-        if most_roots is not None:
+        if most_roots is None:
+            part = self._session.advance(self._ub, slice_s)
+        else:
             interval_s = self._spec.options.checkpoint_interval_s
-            slice_s = min(SHRINKING_SHARE * interval_s, MOST_SHRINKING_S)
-        part = self._session.advance(self._ub, slice_s, most_roots)
+            shrinking_s = min(SHRINKING_SHARE * interval_s, MOST_SHRINKING_S)
+            part = self._session.advance(self._ub, shrinking_s, most_roots)
         self._explore_s += self._clock() - begin
         self._counters = self._counters.plus(part.decomposed, part.leaves, part.closed)
         self._last = part
