@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import re
 import sys
@@ -194,8 +195,14 @@ def check_open(client: Any) -> None:
 
 def check_timeout(timeout: Any) -> None:
     """Raise OptionError for what is no number of seconds; None is no limit."""
+    if timeout is None:
+        return
     real = isinstance(timeout, Real) and not isinstance(timeout, bool)
-    if timeout is not None and not (real and timeout == timeout):  # NaN is not
+    try:
+        told = real and not math.isnan(timeout)
+    except OverflowError:
+        told = False
+    if not told:
         raise OptionError(f"timeout: expected a number, got {shown(timeout)}")
 
 
