@@ -408,6 +408,14 @@ class ImprovesSchedules(Protocol):
         """
 
 
+def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.intp]:
+    """Return the permutation as an array.
+
+    OptionError: it is not one of all the problem's jobs.
+    """
+    return np.array(check_permutation(permutation, n_jobs=problem.n_jobs), np.intp)
+
+
 def cost_of(problem: Problem[Any], permutation: NDArray[np.intp]) -> int:
     """Exact cost of a permutation that may not come from a tree.
 

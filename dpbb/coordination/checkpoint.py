@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.coordination.incumbent import jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunSpec, UnitId
 from dpbb.coordination.outcome import Standing
 from dpbb.coordination.units import Unit
 from dpbb.errors import CheckpointError, InvariantError, OptionError, shown
-from dpbb.problem import Problem, cost_of
+from dpbb.problem import Problem, cost_of, jobs_of
 from dpbb.tree.counters import Counters, closed_leaves, decomposed_nodes
 from dpbb.tree.factoradic import leaves_text, n_leaves
 from dpbb.tree.work_unit import WorkUnit

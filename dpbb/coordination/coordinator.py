@@ -30,7 +30,7 @@ import numpy as np
 from dpbb.coordination.book import Book
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.events import EventLog
-from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
+from dpbb.coordination.incumbent import Incumbent, evaluate_candidate
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, LeaseBasis
 from dpbb.coordination.messages import (
@@ -52,7 +52,7 @@ from dpbb.coordination.span_map import spans_of
 from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
-from dpbb.problem import cost_of, objective_of, part_of, root_bound, whole_of
+from dpbb.problem import cost_of, jobs_of, objective_of, part_of, root_bound, whole_of
 from dpbb.result import TREE, Termination, Totals
 from dpbb.text.names import plural
 from dpbb.tree.counters import Counters

@@ -19,8 +19,7 @@ from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.optima import FoundOptima, Optima
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError
-from dpbb.options.permutations import check_permutation
-from dpbb.problem import Problem, cost_of, costs_of
+from dpbb.problem import Problem, cost_of, costs_of, jobs_of
 from dpbb.result import Improvement
 
 if TYPE_CHECKING:
@@ -68,14 +67,6 @@ def evaluate_candidates(
                 return
     for candidate in candidates:  # one of them will not do: say which, and why
         evaluate_candidate(problem, candidate, source)
-
-
-def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.intp]:
-    """Return the permutation as an array.
-
-    OptionError: it is not one of all the problem's jobs.
-    """
-    return np.array(check_permutation(permutation, n_jobs=problem.n_jobs), np.intp)
 
 
 def _steps_before(spec: RunSpec) -> list[Improvement]:
