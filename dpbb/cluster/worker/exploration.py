@@ -8,6 +8,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -329,7 +330,11 @@ class Exploration:
 
     def _donate(self, max_roots: int) -> Order:
         self._link.control.gift = None  # one answer to both order and hint
-        return self._report(gift=self._session.donate(max_roots))
+        gift = self._session.donate(max_roots)
+        order = self._report(gift=gift)
+        left = self._last.open_roots - len(gift)  # until a slice counts them again
+        self._last = replace(self._last, open_roots=left)
+        return order
 
     def _save(self, *, last: bool = False) -> Order:
         """Report in full what is to be kept for long: of few roots, if that is soon."""

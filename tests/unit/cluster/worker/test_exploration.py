@@ -190,6 +190,15 @@ def test_donation_is_a_gift_at_once():
     assert reusable
 
 
+def test_what_was_given_is_open_no_more_before_the_next_slice():
+    """The scheduler takes off what comes with a report, which it asks for again."""
+    donate = Order(OrderKind.DONATE, 70, 12)
+    link = ScriptedLink(donate, donate)
+    link.control.hint(report=True)
+    explore(link, 3)
+    assert [report.open_roots for report in link.reports[:3]] == [2, 2, 1]
+
+
 def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
     """One for another lease is not: it came too late."""
     link = ScriptedLink()
