@@ -106,7 +106,10 @@ def read_plotted(file: str) -> Plotted:
         if "://" in file or path.is_dir():
             noted(path)
         elif not (content := read_file(path, MOST_BYTES)).startswith(MAGIC):
-            return _json(content.decode(), file)
+            try:
+                return _json(content.decode(), file)
+            except UnicodeDecodeError as error:
+                raise ValueError("a binary file") from error
     from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 
     kinds: tuple[Kind, ...] = ("intervals", "convergence", "gantt")

@@ -188,7 +188,8 @@ class LaneWriter(Writer):
         whole = f"({ends[0]}) // 4 * 4"
         four = [f"for first in range(0, {whole}, 4):"]
         four.append(f"for {name} in range(first, first + 4):")
-        return [four, [f"for {name} in range({whole}, {ends[0]}):"]]
+        # an end may be below 0, which rounds down to more turns than none
+        return [four, [f"for {name} in range(max({whole}, 0), {ends[0]}):"]]
 
     def put(self, target: str, code: str) -> None:
         if self.masks:

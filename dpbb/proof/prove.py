@@ -164,8 +164,8 @@ def main():
             text = file.read(2**25)
         if text.startswith("{"):
             rows = json.loads(text).get("times")
-            if rows is None:
-                raise ValueError("expected a shop without dates, set-ups and the like")
+            if not rows or {*map(len, rows)} != {len(rows[0])}:
+                raise ValueError("expected times of a shop without dates or set-ups")
             text = " ".join(map(str, [len(rows), len(rows[0]), *sum(rows, [])]))
         n, m, *rest = map(int, text.split())
         if not (0 < n <= 1024 and n * m == len(rest) > 0 <= min(rest)):
@@ -174,7 +174,7 @@ def main():
             )
         if sum(rest) >= 2**30:
             raise ValueError("expected times that are together below 2^30")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         print(f"{args.shop}: {error}")
         return 2
     times = [rest[job * m : (job + 1) * m] for job in range(n)]

@@ -252,7 +252,7 @@ class WorkUnit:
         """Raise ValueError unless this is an ordered set of disjoint roots."""
         if self._zeros is not None:
             return
-        if len(self) < 2 and not len(self.paths.tails):  # none, or the whole tree
+        if len(self) < 2 and not self.depths.any():  # none, or the whole tree
             self._zeros = 0  # at once: loading what is compiled takes a second
             return
         packed_paths = _compiled()

@@ -190,6 +190,40 @@ def test_ranges_end_with_the_jobs_left():
     assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
 
 
+class FewTurns(dpbb.Model):
+    """Ranges that end at 0 or below make no turn."""
+
+    name = "few turns"
+    state: ClassVar = {"time": None, "cost": None}
+
+    def __init__(self, table):
+        self.table = np.array(table)
+        self.n_jobs, self.width = self.table.shape
+        self.trivial_ub = int(100 * self.table.sum())
+
+    def take(self, node, job):
+        node.time += self.table[job][0]
+        node.cost += node.time
+        for k in range(self.width - 5):
+            node.cost += self.table[job][k]
+
+    def node_bound(self, node):
+        return node.cost
+
+    def child_bound(self, node, job):
+        bound = node.cost + node.time + self.table[job][0]
+        for k in range(self.width - 5):
+            bound += self.table[job][k]
+        return bound
+
+
+@pytest.mark.parametrize("width", range(1, 12))
+def test_ranges_may_end_below_zero(width):
+    problem = FewTurns(np.random.default_rng(width).integers(1, 20, (6, width)))
+    ub = best_cost(problem) + 1
+    assert counted(problem, "reference", ub) == counted(problem, "cpu", ub)
+
+
 class Further(Turns):
     def child_bound(self, node, job):
         bound = 0

@@ -68,6 +68,8 @@ def test_it_is_a_program_that_needs_nothing_else(tmp_path):
     assert_reads_what_info_prints(path, best, plain)
     assert run(path, str(best), "--order", "1 2", code=plain).returncode == 1
     assert run(path, str(best), "--order", "door 2", code=plain).returncode == 2
-    for text in "6 4 1 2 3", "-1 -1 5", "9999 1 " + "1 " * 9999:
+    ragged = '{"times": [[1, 2], [3], [4, 5, 6]]}'
+    damaged = ragged, '{"times": [3]}', '{"times": []}', '{"times": 5}', "{"
+    for text in *damaged, "6 4 1 2 3", "-1 -1 5", "9999 1 " + "1 " * 9999:
         path.write_text(text)
         assert run(path, "9", code=plain).returncode == 2
