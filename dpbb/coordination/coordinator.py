@@ -113,7 +113,7 @@ class Coordinator:
         self._improved = now  # when something better came, or the tree was begun
         self.events = EventLog(self.opened)
         self.book = book = Book(spec, self.events, lambda: incumbent.ub)
-        self.meter = RateMeter(now, before.nodes)
+        self.meter = RateMeter(now, before.nodes, spec.options.report_interval_s)
         self.state = RunState.RUNNING
         self.termination: Termination | None = None
         self.ended: float | None = None

@@ -57,20 +57,26 @@ class Pace:
         return full_s if spec.options.checkpoint is None else ASKED_TIMES * full_s
 
 
-WINDOW_S = 5.0
-"""Nodes a second are an average over about this long."""
+WINDOW_S, WINDOW_REPORTS = 5.0, 3.0
+"""Nodes a second are an average over about so long, and over so many reports."""
+
+
+def window_of(report_s: float) -> float:
+    """Seconds that rates are averages over, with reports every ``report_s``."""
+    return max(WINDOW_S, WINDOW_REPORTS * report_s)
+
 
 _STEP_S = 0.25  # between two samples
 
 
 class RateMeter:
-    """Nodes a second over the last few seconds.
+    """Nodes a second over the last few seconds, or over a few reports.
 
-    ``window_s``: the length of the average; may be set.
+    ``window_s``: the length of the average; may be set to more than ``least_s``.
     """
 
-    def __init__(self, now: float, nodes: int = 0) -> None:
-        self.window_s = WINDOW_S
+    def __init__(self, now: float, nodes: int, report_s: float) -> None:
+        self.window_s = self.least_s = window_of(report_s)
         self._samples: deque[tuple[float, int]] = deque([(now, nodes)])
 
     def note(self, now: float, nodes: int) -> None:

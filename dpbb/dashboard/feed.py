@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.coordination.pace import WINDOW_S
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.problem import Problem
 
@@ -76,8 +77,6 @@ class DeviceRow:
 
 MAX_SAMPLES = 960
 FIRST_STEP_S = 0.5
-WINDOW_S = 5.0
-"""Rates are averages over so long at least: reports come every second or so."""
 
 
 class History:
@@ -86,6 +85,8 @@ class History:
     Kept on the scheduler, so that a browser that opens late sees the run from its
     start. Memory is bounded: when ``MAX_SAMPLES`` are full every second one is dropped,
     and from then on they are taken half as often.
+
+    ``window_s``: rates are averages over so long at least, as reports come in steps.
 
     Attributes
     ----------
@@ -97,7 +98,8 @@ class History:
         What each engine has explored, a value a sample.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, window_s: float = WINDOW_S) -> None:
+        self.window_s = window_s
         self.version = 0
         self.step_s = FIRST_STEP_S
         self.complete = False
@@ -129,13 +131,13 @@ class History:
         """Nodes a second of each engine, a value a sample; they add up to the run's.
 
         From the counts alone, so it does not matter whether the run has a seat at the
-        moment of a sample. The window begins at a sample ``WINDOW_S`` before, or at the
+        moment of a sample. The window begins at a sample ``window_s`` before, or at the
         first one; what was lost with a lease leaves a rate of 0.
         """
         if len(self.seconds) < 2:
             return {engine: np.zeros(len(self.seconds)) for engine in self.nodes}
         seconds = np.array(self.seconds)
-        begins = np.searchsorted(seconds, seconds[1:] - WINDOW_S, side="right") - 1
+        begins = np.searchsorted(seconds, seconds[1:] - self.window_s, side="right") - 1
         begins = np.clip(begins, 0, np.arange(len(begins)))
         spans = np.maximum(seconds[1:] - seconds[begins], 1e-9)
         rates = {}

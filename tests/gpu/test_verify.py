@@ -29,7 +29,7 @@ def test_all_units_again_on_a_gpu(gpu, content):
     certificate = Certificate(content)
     found = verify(certificate, engine="gpu", everything=True)
     assert found.verdict == "proved again", found.summary()
-    assert "has 55138863 nodes; by gpu" in found.checks[-1].found
+    assert "has 55,138,863 nodes; by gpu" in found.checks[-1].found
 
 
 @pytest.fixture(scope="module")

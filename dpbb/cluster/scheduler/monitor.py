@@ -15,6 +15,7 @@ import dask.config
 
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.pace import window_of
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.errors import OptionError
@@ -183,7 +184,7 @@ class Monitor:
             known = best_known_of(spec.problem)
             view = RunView(
                 snapshot,
-                History(),
+                History(window_of(spec.options.report_interval_s)),
                 spec.problem,
                 tuple(parameters_of(spec)),
                 None if known is None else known.upper_bound,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
 from dpbb.coordination.messages import RunId, SeatId
-from dpbb.coordination.pace import WINDOW_S
 from dpbb.text.names import told_apart
 
 TURN_S = 1.0
@@ -143,7 +142,8 @@ class SeatSharing:
         run.coordinator.events.add(now, "shared", text)
         # a run that waits for its turn is no slower than one that has it
         round_s = TURNS * TURN_S * (len(names) + 1)
-        run.coordinator.meter.window_s = max(WINDOW_S, round_s)
+        meter = run.coordinator.meter
+        meter.window_s = max(meter.least_s, round_s)
 
     def _share_group(
         self, runs: list[OpenRun], seats: list[SeatState]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.coordination.pace import MAX_REPORT_BYTES, MAX_REPORTS, Pace
+from dpbb.coordination.pace import MAX_REPORT_BYTES, MAX_REPORTS, Pace, RateMeter
 from tests.unit.coordination.world import spec_of, tiny
 
 
@@ -28,3 +28,12 @@ def test_reports_of_many_seats_stay_below_the_rates():
 def test_seats_report_before_their_leases_expire():
     pace = pace_of(lease_timeout_s=60.0)
     assert pace.report_s(100_000) * 1.5 < 60 / 2  # an interval is jittered by half
+
+
+def test_rate_between_seldom_reports():
+    """Neither nothing nor twice as much, at whatever moment somebody looks."""
+    meter, nodes = RateMeter(0.0, 0, 20.0), 0
+    for now in range(1, 200):
+        nodes += 2_000 * (now % 20 == 0)  # a report
+        meter.note(now, nodes)
+        assert now < 60 or meter.rate(now, nodes) == pytest.approx(100, rel=0.35)
