@@ -14,6 +14,8 @@ from typing import Any
 
 from dpbb.cluster.client.connect import leave_worker
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
+from dpbb.cluster.storage.claim import read_owner
+from dpbb.cluster.storage.store import Folder
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunId, RunSpec
@@ -25,7 +27,7 @@ from dpbb.engines.registry import (
     explain_engines,
     is_replaced,
 )
-from dpbb.errors import ClusterError
+from dpbb.errors import CheckpointError, ClusterError
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import EngineName, Heuristics
@@ -238,7 +240,8 @@ class Cluster:
 
         None: there is none here.
         """
-        if plan.writer is None:
+        writer = _writer(plan.options.checkpoint) if plan.attaches else None
+        if writer is None:
             return None
         self.answered.set()  # no heuristic is waited for
         while not self.is_there():
@@ -247,7 +250,7 @@ class Cluster:
         from dpbb.cluster.client.open import attach_run, describe_run
 
         client, file = self._starting.result(), plan.options.optima_file
-        found = await self._call.value(describe_run(client, plan.writer))
+        found = await self._call.value(describe_run(client, writer))
         if found is None:
             return None
         spec, opened = found
@@ -307,6 +310,15 @@ class Cluster:
         client, file = self._starting.result(), self._options.optima_file
         content = None if saved is None else to_bytes(saved)
         return submit_run(client, spec, optima_file=file, saved=content)
+
+
+def _writer(url: str | None) -> RunId | None:
+    """Return the last run that writes into a folder, as far as it is seen from here."""
+    try:
+        owner = None if url is None else read_owner(Folder(url))
+    except CheckpointError:
+        return None  # it is the scheduler's
+    return None if owner is None else RunId(owner.run_id)
 
 
 @contextmanager

@@ -13,13 +13,16 @@ from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
+from dpbb.coordination.messages import RunId
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.errors import CheckpointError
 from dpbb.result import Result
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import done, result_of_run, result_without_tree, written
+from dpbb.solving.resume import going_on
 from dpbb.solving.start import start
 
 T = TypeVar("T")
@@ -44,20 +47,18 @@ def submitted(call: Call, plan: Plan) -> Any:
     return _at_once(opening) if call.blocks else opening
 
 
-async def _solve(call: Call, plan: Plan) -> Result:
+async def _solve(call: Call, asked: Plan) -> Result:
     stop = call.should_stop
-    with closing(call.progress), Cluster(call, plan).entered() as cluster:
-        attached = await cluster.attach(plan, stop)
-        if attached is not None:
-            plan, run = attached
-        else:
-            plan = await _in_thread(call, partial(start, call, plan, cluster))
+    with closing(call.progress), Cluster(call, asked).entered() as cluster:
+        opened = await cluster.attach(asked, stop)
+        if opened is None:
+            plan = await _in_thread(call, partial(start, call, asked, cluster))
             while not (end := plan.end(stop)) and not cluster.is_there():
                 pass
             if end is not None:
-                result = written(call, result_without_tree(plan, end))
-                return done(call, result)
-            run = await cluster.open(plan)
+                return done(call, written(call, result_without_tree(plan, end)))
+            opened = await _opened(call, cluster, asked, plan)
+        plan, run = opened
         while True:
             failed = True
             try:
@@ -72,7 +73,30 @@ async def _solve(call: Call, plan: Plan) -> Result:
                 await call.value(run.close(keep=failed))
             if ended is not None:
                 return ended
-            run = await cluster.open(plan, run.spec.run_id)
+            before = run.spec.run_id
+            plan, run = await _opened(call, cluster, asked, plan, before)
+
+
+async def _opened(
+    call: Call, cluster: Cluster, asked: Plan, plan: Plan, before: RunId | None = None
+) -> tuple[Plan, Any]:
+    """Open the run of a plan's tree; return both.
+
+    If another call took the folder meanwhile, attach to its run, or, if that is over
+    already, go on from what it left, as the plan that was ``asked`` for would now.
+    """
+    try:
+        return plan, await cluster.open(plan, before)
+    except CheckpointError:
+        if not asked.attaches:
+            raise
+        now = going_on(call, asked, fresh=False)
+        attached = await cluster.attach(now, call.should_stop)
+        if attached is not None:
+            return attached
+        if now.saved is None or plan.saved is not None:
+            raise
+        return now, await cluster.open(now)
 
 
 async def _submit(call: Call, plan: Plan) -> Any:

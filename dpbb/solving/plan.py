@@ -40,9 +40,8 @@ class Plan(Known):
     resumed
         ``time.monotonic()`` when the call went on from a checkpoint: its time limit
         counts from then; None: from ``began``.
-    writer
-        The run that was the last to write into the folder of checkpoints, if it may be
-        on the cluster.
+    attaches
+        A run that writes into its folder of checkpoints is attached to.
     """
 
     problem: Problem[Any]
@@ -52,7 +51,7 @@ class Plan(Known):
     small: bool = False
     saved: Checkpoint | None = None
     resumed: float | None = None
-    writer: RunId | None = None
+    attaches: bool = False
 
     @property
     def bounds(self) -> tuple[ProvedBound, ...]:

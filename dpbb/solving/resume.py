@@ -17,10 +17,10 @@ from dpbb.cluster.storage.checkpoint_folder import (
     load_checkpoint,
     load_newest,
 )
-from dpbb.cluster.storage.claim import delete_all, read_owner
+from dpbb.cluster.storage.claim import delete_all
 from dpbb.cluster.storage.store import Folder
 from dpbb.coordination.checkpoint import Checkpoint, check_incumbent
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.messages import RunSpec
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning, kinds
@@ -92,18 +92,16 @@ def going_on(call: Call, plan: Plan, *, fresh: bool) -> Plan:
         folder = Folder(url)
         if fresh:
             delete_all(folder)
-        is_empty, owner = not header_names(folder), read_owner(folder)
+        is_empty = not header_names(folder)
     except CheckpointError:
         if call.has_own_cluster or fresh:
             raise
-        return plan  # it is the scheduler's, who may see it
+        is_empty = True  # it is the scheduler's, who may see it
     if not is_empty:
         saved = load_newest(folder, plan.problem)
         _check_saved(saved, url)
         plan = plan_of_saved(saved, options_on(saved.spec, plan), call.began)
-    if owner is None or call.has_own_cluster:
-        return plan
-    return replace(plan, writer=RunId(owner.run_id))
+    return replace(plan, attaches=not call.has_own_cluster)
 
 
 def plan_of_saved(saved: Checkpoint, options: SolveOptions, began: float) -> Plan:
@@ -136,7 +134,7 @@ def plan_of_running(plan: Plan, spec: RunSpec, opened: float, began: float) -> P
             f"writes to {plan.options.checkpoint}, got {plan.name}"
         )
     found = Plan.of_run(spec, opened, options_on(spec, plan))
-    return replace(found, resumed=began, writer=spec.run_id)
+    return replace(found, resumed=began)
 
 
 def options_on(spec: RunSpec, plan: Plan) -> SolveOptions:

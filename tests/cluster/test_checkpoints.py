@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from math import factorial
 
 import fsspec
@@ -22,6 +23,7 @@ from dpbb.cluster.storage.checkpoint_folder import (
 from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError, OptionError
+from dpbb.progress import Progress
 from dpbb.result import Status, Termination
 from tests.cluster.support import (
     HUGE,
@@ -290,6 +292,44 @@ def test_the_same_call_attaches_to_the_run_whose_client_is_gone(tmp_path):
     assert (result.decomposed, result.leaves) == tuple(golden)
     assert books_hold(result.certificate)
     assert (tmp_path / "proof.json.gz").is_file()
+
+
+@pytest.mark.parametrize("strategy", ["incumbent", "from-below"])
+def test_two_calls_at_a_time_share_one_folder(tmp_path, strategy):
+    """Neither sees a run there at first; who is refused attaches, and loses nothing."""
+    started, over = threading.Barrier(2), threading.Event()
+
+    class Attaching(Progress):
+        """The run begins with a second call, which looks when the first is over."""
+
+        attached = False
+
+        def note(self, text):
+            if text.startswith("attached to run"):
+                self.attached = True
+                cluster.scale(1)
+
+        def update(self, snapshot):
+            if self.attached and snapshot.termination is not None:
+                assert over.wait(60)
+
+    def order(problem, rng, seconds):
+        started.wait(60)
+        return range(problem.n_jobs)
+
+    def solved(progress):
+        how = {"client": client, "checkpoint": str(tmp_path / "run")}
+        how |= {"strategy": strategy, "progress": progress, "heuristic_time_s": 30}
+        try:
+            return dpbb.solve("ta014", heuristics=order, **how)
+        finally:
+            cluster.scale(1)
+            over.set()
+
+    with local_cluster(0) as (cluster, client), ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(solved, [Attaching(), Attaching()]))
+    assert {result.makespan for result in results} == {1377}
+    assert {result.status for result in results} == {Status.OPTIMAL}
 
 
 def test_a_better_schedule_is_taken_along(tmp_path):

@@ -438,7 +438,7 @@ class Hub:
             self._shell.send(worker, FORGET, run.id)
         snapshot, outcome = run.snapshot(now), run.coordinator.outcome()
         self.finished[run.id] = FinishedRun(
-            outcome, snapshot, run.version + 1, run.blob, run.opened
+            outcome, snapshot, run.version + 1, run.blob, run.opened, run.attached
         )
         n_bytes = sum(one.n_bytes for one in self.finished.values())
         for old, one in list(self.finished.items())[:-1]:

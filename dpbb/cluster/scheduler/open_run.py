@@ -66,6 +66,7 @@ class OpenRun:
     shares_names: tuple[str, ...] = ()  # of their instances
     opened_at: float | None = None  # see ``Snapshot``
     submitter: str = ""
+    attached: bool = False  # others than who opened it may ask for its result
     heuristics: HeuristicsState = field(default_factory=HeuristicsState)
 
     @property
@@ -117,7 +118,7 @@ class OpenRun:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class FinishedRun:
     """What is kept of a run that is over, for those who ask later."""
 
@@ -126,6 +127,7 @@ class FinishedRun:
     version: int
     blob: bytes  # the pickled RunSpec
     opened: float  # see ``OpenRun``
+    attached: bool
 
     @property
     def n_bytes(self) -> int:

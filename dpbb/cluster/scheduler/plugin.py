@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from distributed import Scheduler
 from distributed.core import Status
@@ -130,6 +131,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             CHECK_THREADS, thread_name_prefix="dpbb-check"
         )
         self._changes: dict[RunId, asyncio.Event] = {}  # of runs that are watched
+        self._opening = WeakValueDictionary[str, asyncio.Lock]()  # by their folders
         self.page = Page(scheduler, self)
         self.forecasts = Forecaster(self.hub.runs, time.monotonic)
         self._ticker: asyncio.Task[None] | None = None
@@ -282,14 +284,19 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def _open(
         self, spec: RunSpec, blob: bytes, state: Checkpoint | None, submitter: str
     ) -> None:
-        keeper = await Keeper.opened(spec)
-        try:
-            await self.submitter.start()
-            self.hub.open(spec, blob, saved=state, keeper=keeper, submitter=submitter)
-        except BaseException:
-            if keeper is not None:
-                await keeper.release(ended=not is_resumed(spec.run_id))
-            raise
+        folder = spec.options.checkpoint or spec.run_id
+        # whoever is refused in a folder finds the run that has it
+        async with self._opening.setdefault(folder, asyncio.Lock()):
+            keeper = await Keeper.opened(spec)
+            try:
+                await self.submitter.start()
+                self.hub.open(
+                    spec, blob, saved=state, keeper=keeper, submitter=submitter
+                )
+            except BaseException:
+                if keeper is not None:
+                    await keeper.release(ended=not is_resumed(spec.run_id))
+                raise
         self.monitor.tick()
         if self._ticker is None or self._ticker.done():
             self._ticker = asyncio.create_task(self._tick())
@@ -377,12 +384,18 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def describe(self, run_id: RunId) -> dict[str, Any]:
         """Return the pickled RunSpec of a run, its age, and whether a page shows it."""
         run = self.hub.known(run_id)
+        run.attached = True
         seconds = time.monotonic() - run.opened
         return {"blob": run.blob, "seconds": seconds, "page": self.page.comes}
 
     async def discard(self, run_id: RunId) -> None:
-        """Forget a finished run, and wait until Dask has too; an open one goes on."""
-        self.hub.finished.pop(run_id, None)
+        """Forget a finished run, and wait until Dask has too; an open one goes on.
+
+        A result is kept if others than who opened the run have attached to it.
+        """
+        run = self.hub.finished.get(run_id)
+        if run is not None and not run.attached:
+            del self.hub.finished[run_id]
         if run_id not in self.hub.runs:
             await self.submitter.forgotten(run_id)
 
