@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.from_below import Below, Step
-from dpbb.errors import EngineUnavailable
+from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.estimation.result import duration
 from dpbb.heuristics import heuristics_of
 from dpbb.kernels.cores import in_daemon
@@ -117,7 +117,7 @@ def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> P
     try:
         return with_heuristics(plan, hooks, found, call.heuristic)
     except (EngineUnavailable, RuntimeError, MemoryError) as error:
-        if device == "cpu":
+        if device == "cpu" or isinstance(error, InvariantError):
             raise
         logger.warning("no heuristics on the GPU: %s", error)
         return _with_heuristics(call, plan, cluster, "cpu")

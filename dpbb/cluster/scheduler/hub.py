@@ -307,11 +307,12 @@ class Hub:
             return
         if run.tasks.get(assignment.seat) == assignment:
             del run.tasks[assignment.seat]
+        if isinstance(error, InvariantError):  # else a loss too many may hide it
+            self.fail(run_id, error)
+            return
         lost = not isinstance(error, REFUSALS)  # a refused unit was not begun
         run.coordinator.unassign(assignment, self._clock(), lost=lost)
-        if isinstance(error, InvariantError):
-            self.fail(run_id, error)
-        elif isinstance(error, REFUSALS):
+        if isinstance(error, REFUSALS):
             self._refused(run, assignment.seat, error)
         elif error is not None:
             self._failed(run, assignment, error)

@@ -23,7 +23,7 @@ from typing import Any
 from dpbb.cluster.worker.exploration import SeatClosedError
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.coordination.messages import RunSpec
-from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
+from dpbb.errors import ClusterError, StaleLeaseError
 from dpbb.options import Heuristics
 from dpbb.problem import (
     ImprovesSchedules,
@@ -52,7 +52,7 @@ NICENESS = 5
 """Where cores are short, those who explore and report go first."""
 
 
-GONE = (ClusterError, InvariantError, SeatClosedError, StaleLeaseError)
+GONE = (ClusterError, SeatClosedError, StaleLeaseError)
 """What is raised when the run is over, or the way to it is closed."""
 
 

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from dpbb.cluster.scheduler import hub as hub_module
 from dpbb.cluster.scheduler.open_run import SEAT_FAILURES
 from dpbb.cluster.scheduler.sharing import TURN_S
+from dpbb.coordination import book
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError, StaleLeaseError
+from dpbb.result import Termination
 from tests.unit.cluster.support import World, tiny_spec, whole_tree
 
 
@@ -149,12 +151,21 @@ def test_seat_that_fails_again_and_again_is_left_out():
     assert world.hub.result(spec.run_id).outcome.exhausted
 
 
-def test_invariant_error_of_a_task_fails_the_run_at_once():
-    """A proof whose books do not balance is not tried again."""
+@pytest.mark.parametrize("before", ["nothing", "losses", "stop"])
+def test_invariant_error_of_a_task_fails_the_run_at_once(monkeypatch, before):
+    """A proof whose books do not balance is not tried again, and nothing hides it.
+
+    The unit's hundredth loss did, and a run's end by the stop that waited for it.
+    """
     world, spec = World(), tiny_spec()
-    world.open(spec)
+    run = world.open(spec)
     world.join("a")
     (assignment,) = world.shell.futures.values()
+    world.hub.lease(spec.run_id, assignment)
+    if before == "losses":
+        monkeypatch.setattr(book, "MAX_LOSSES", 1)
+    elif before == "stop":
+        run.coordinator.request_stop(Termination.STOPPED, world.clock.now)
     world.hub.ended(spec.run_id, assignment, InvariantError("overlap"))
     result = world.hub.result(spec.run_id)
     assert result.outcome.broken

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpbb.cluster.worker.heuristics import RunHeuristics
-from dpbb.errors import ClusterError, OptionError
+from dpbb.errors import ClusterError, InvariantError, OptionError
 from dpbb.options import Tuning
 from dpbb.problem import ImprovesSchedules, Incumbent
 from tests.cluster.support import wait_until
@@ -111,7 +111,9 @@ def test_what_the_run_has_already_is_not_offered(started):
     assert values[0] == 99
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError(), OptionError("not here")])
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError(), OptionError(), InvariantError()]
+)
 def test_a_method_that_fails_is_left_out_and_people_are_told_once(
     started, caplog, error
 ):
