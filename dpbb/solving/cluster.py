@@ -76,7 +76,7 @@ class Cluster:
         self._problem, self._options = plan.problem, plan.options
         # of the run to come, whatever its upper bound will be
         self._tree = tree_of(plan.problem, plan.options, plan.problem.trivial_ub)
-        self._opening: Callable[[RunSpec, Checkpoint | None], Any] = self._submit
+        # its client; None: this process explores
         self._starting: Future[Any] = Future()
         self._waited_s = 0.0
         # a run that goes on is opened whatever time is left
@@ -91,11 +91,10 @@ class Cluster:
             call.progress.note(call.where)
         if call.in_process:
             self._stay_in_process()
-            yield self
-            return
-        if call.client is not None:
+        elif call.client is not None:
             leave_worker()
             self._starting.set_result(call.client)
+        if self._starting.done():
             yield self
             return
         own, sure = call.has_own_cluster, self._is_sure()
@@ -228,7 +227,7 @@ class Cluster:
 
     def _stay_in_process(self) -> None:
         """Explore in this process from now on: there is nothing to wait for."""
-        self._opening, self._starting = self._explore, Future()
+        self._starting = Future()
         self._starting.set_result(None)
         if self.engine in (None, EngineName.GPU):
             self._choose_engine(ENGINES_OF_KIND["cpu"])
@@ -279,7 +278,7 @@ class Cluster:
         progress.offset_s = spec.request.seconds
         if folder is not None and first:
             progress.note(f"checkpoints {folder}")
-        run = await self._call.value(self._opening(spec, plan.saved))
+        run = await self._call.value(self._run(spec, plan.saved))
         if run.dashboard is not None and first:
             progress.note(f"dashboard {run.dashboard}")
         return run
@@ -296,20 +295,18 @@ class Cluster:
             return name  # the GPU may refuse: then the cores explore
         return self.engine or name
 
-    def _explore(self, spec: RunSpec, saved: Checkpoint | None) -> Any:
-        """Open a run in this process."""
-        from dpbb.solving.in_process import InProcessRun
+    def _run(self, spec: RunSpec, saved: Checkpoint | None) -> Any:
+        """Open a run; awaitable if the client is asynchronous."""
+        client, options = self._starting.result(), self._options
+        if client is None:
+            from dpbb.solving.in_process import InProcessRun
 
-        threads = 1 if self._options.workers == 0 else physical_cores()
-        return InProcessRun(spec, self._options.threads or threads, saved)
-
-    def _submit(self, spec: RunSpec, saved: Checkpoint | None) -> Any:
-        """Open a run on the cluster; awaitable if the client is asynchronous."""
+            threads = 1 if options.workers == 0 else physical_cores()
+            return InProcessRun(spec, options.threads or threads, saved)
         from dpbb.cluster.client.open import submit_run
 
-        client, file = self._starting.result(), self._options.optima_file
         content = None if saved is None else to_bytes(saved)
-        return submit_run(client, spec, optima_file=file, saved=content)
+        return submit_run(client, spec, optima_file=options.optima_file, saved=content)
 
 
 def _writer(url: str | None) -> RunId | None:

@@ -150,7 +150,7 @@ def heuristic(
             on_note=shown.waiting,
             should_stop=call.should_stop,
         )
-        plan = searched(plan, search, run, shown.incumbent)
+        plan = searched(plan, search, run, shown)
         late = time.monotonic() - call.began >= limit
         end = Termination.TIME_LIMIT if late else Termination.DONE
         if plan.proved:

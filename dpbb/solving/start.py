@@ -22,6 +22,7 @@ from dpbb.heuristics import heuristics_of
 from dpbb.kernels.cores import in_daemon
 from dpbb.options import BranchingRule, EngineName, Heuristics, SolveOptions, Strategy
 from dpbb.problem import Incumbent, StartSearch, n_machines_of, proving_bound
+from dpbb.progress import Progress
 from dpbb.result import Improvement
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
@@ -103,19 +104,15 @@ def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None
 
 def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> Plan:
     """Run the start heuristics; on the cores alone if the GPU refuses."""
-
-    def found(seconds: float, value: int, bound: int) -> None:
-        call.progress.incumbent(seconds, value, bound)
-        cluster.answered.set()
-
     hooks = StartSearch(
         device=device,
+        on_improvement=lambda _: cluster.answered.set(),
         should_stop=call.should_stop,
         tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
         on_note=call.progress.waiting,
     )
     try:
-        return with_heuristics(plan, hooks, found, call.heuristic)
+        return with_heuristics(plan, hooks, call.progress, call.heuristic)
     except (EngineUnavailable, RuntimeError, MemoryError) as error:
         if device == "cpu" or isinstance(error, InvariantError):
             raise
@@ -126,7 +123,7 @@ def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> P
 def with_heuristics(
     plan: Plan,
     hooks: StartSearch,
-    on_incumbent: Callable[[float, int, int], None] = lambda *_step: None,
+    shown: Progress | None = None,
     heuristic: Callable[..., Any] | None = None,
 ) -> Plan:
     """Return a plan with the root's bound, and what the start heuristics find.
@@ -136,8 +133,8 @@ def with_heuristics(
     hooks
         What the search polls and calls, and its device: on a GPU that nobody explores
         on yet it has a time of its own. What the options say of it is added.
-    on_incumbent
-        Called with seconds and value of every better schedule, and the lower bound.
+    shown
+        Shows what is found.
     heuristic
         See ``Call``.
     """
@@ -161,31 +158,27 @@ def with_heuristics(
         lower_bound=bound,
     )
     first = heuristics_of(plan.problem, heuristic).first_incumbent
-    return searched(plan, search, first, on_incumbent)
+    return searched(plan, search, first, shown or Progress())
 
 
 def searched(
     plan: Plan,
     search: StartSearch,
     run: Callable[[StartSearch], Incumbent | None],
-    on_incumbent: Callable[[float, int, int], None],
+    shown: Progress,
 ) -> Plan:
-    """Return the plan with what a search finds.
+    """Return the plan with what a search finds, and show it.
 
-    Parameters
-    ----------
-    run
-        Runs the search: it gets one that tells what it finds, and ends when that is
-        good enough.
-    on_incumbent
-        As of ``with_heuristics``.
+    ``run`` runs the search: it gets one that tells what it finds, and ends when that is
+    good enough.
     """
     steps: list[Improvement] = []
 
     def found(incumbent: Incumbent) -> None:
         seconds = time.monotonic() - plan.began
         steps.append(Improvement(seconds, incumbent.value, incumbent.source))
-        on_incumbent(seconds, incumbent.value, plan.lower_bound)
+        shown.incumbent(seconds, incumbent.value, plan.lower_bound)
+        search.on_improvement(incumbent)
 
     def enough() -> bool:
         known = steps[-1].value if steps else None

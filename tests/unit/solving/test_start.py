@@ -14,6 +14,7 @@ from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions, Strategy
 from dpbb.problem import StartSearch
+from dpbb.progress import Progress
 from dpbb.solving import start
 from dpbb.solving.plan import Plan
 from dpbb.solving.start import chosen_strategy, with_heuristics, with_rule
@@ -41,13 +42,13 @@ def test_cutoff_switches_the_heuristics_off():
 
 
 def test_heuristics_announce_what_they_find():
-    steps = []
+    steps, shown = [], Progress()
+    shown.incumbent = lambda *step: steps.append(step)
     options = SolveOptions(heuristic_time_s=0.1)
     problem = FlowShopProblem(taillard_instance("ta021"))
     plan = with_heuristics(
-        Plan(problem, "ta021", options, time.monotonic()), StartSearch(),
-        on_incumbent=lambda *step: steps.append(step),
-    )  # fmt: skip
+        Plan(problem, "ta021", options, time.monotonic()), StartSearch(), shown
+    )
     found = [(step.seconds, step.value) for step in plan.trajectory]
     assert [(seconds, value) for seconds, value, _ in steps] == found
     assert plan.trajectory[-1].value == plan.makespan
