@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
@@ -34,7 +34,7 @@ from dpbb.options import EngineName, Heuristics
 from dpbb.problem import ImprovesSchedules
 from dpbb.solving.arguments import Call
 from dpbb.solving.plan import Plan
-from dpbb.solving.resume import plan_of_running
+from dpbb.solving.resume import going_on, plan_of_running
 from dpbb.tree.branching import tree_of
 
 HEAD_START_S = 1.0
@@ -72,7 +72,7 @@ class Cluster:
     def __init__(self, call: Call, plan: Plan) -> None:
         self.engine: str | None = None
         self.answered, self.unwanted = Event(), Event()
-        self._call = call
+        self._call, self._asked = call, plan
         self._problem, self._options = plan.problem, plan.options
         # of the run to come, whatever its upper bound will be
         self._tree = tree_of(plan.problem, plan.options, plan.problem.trivial_ub)
@@ -232,9 +232,7 @@ class Cluster:
         if self.engine in (None, EngineName.GPU):
             self._choose_engine(ENGINES_OF_KIND["cpu"])
 
-    async def attach(
-        self, plan: Plan, should_stop: Callable[[], bool]
-    ) -> tuple[Plan, Any] | None:
+    async def attach(self, plan: Plan) -> tuple[Plan, Any] | None:
         """Attach to the run that writes to the plan's folder; return its plan, too.
 
         None: there is none here.
@@ -244,7 +242,7 @@ class Cluster:
             return None
         self.answered.set()  # no heuristic is waited for
         while not self.is_there():
-            if should_stop():
+            if self._call.should_stop():
                 return None
         from dpbb.cluster.client.open import attach_run, describe_run
 
@@ -259,12 +257,29 @@ class Cluster:
         self._call.progress.note(f"attached to run {run.run_id}, which writes there")
         return plan, run
 
-    async def open(self, plan: Plan, before: RunId | None = None) -> Any:
-        """Open the run of a plan's tree.
+    async def open(self, plan: Plan, before: RunId | None = None) -> tuple[Plan, Any]:
+        """Open the run of a plan's tree; return both.
+
+        If another call took the folder of checkpoints meanwhile, attach to its run, or,
+        if that is over already, go on from what it left.
 
         ``before``: the run of the tree before it: the checkpoints of both are in the
         same folder.
         """
+        try:
+            return plan, await self._open(plan, before)
+        except CheckpointError:
+            if not self._asked.attaches or self._call.detached:
+                raise
+            now = going_on(self._call, self._asked, fresh=False)
+            attached = await self.attach(now)
+            if attached is not None:
+                return attached
+            if now.saved is None or plan.saved is not None:
+                raise
+            return now, await self._open(now)
+
+    async def _open(self, plan: Plan, before: RunId | None = None) -> Any:
         progress, first = self._call.progress, before is None
         engine = self._engine_of_run(first)
         if plan.saved is not None:

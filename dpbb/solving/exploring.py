@@ -13,16 +13,13 @@ from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
-from dpbb.coordination.messages import RunId
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.errors import CheckpointError
 from dpbb.result import Result
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
 from dpbb.solving.plan import Plan
 from dpbb.solving.results import done, result_of_run, result_without_tree, written
-from dpbb.solving.resume import going_on
 from dpbb.solving.start import start
 
 T = TypeVar("T")
@@ -47,18 +44,20 @@ def submitted(call: Call, plan: Plan) -> Any:
     return _at_once(opening) if call.blocks else opening
 
 
-async def _solve(call: Call, asked: Plan) -> Result:
+async def _solve(call: Call, plan: Plan) -> Result:
     stop = call.should_stop
-    with closing(call.progress), Cluster(call, asked).entered() as cluster:
-        opened = await cluster.attach(asked, stop)
-        if opened is None:
-            plan = await _in_thread(call, partial(start, call, asked, cluster))
+    with closing(call.progress), Cluster(call, plan).entered() as cluster:
+        attached = await cluster.attach(plan)
+        if attached is not None:
+            plan, run = attached
+        else:
+            plan = await _in_thread(call, partial(start, call, plan, cluster))
             while not (end := plan.end(stop)) and not cluster.is_there():
                 pass
             if end is not None:
-                return done(call, written(call, result_without_tree(plan, end)))
-            opened = await _opened(call, cluster, asked, plan)
-        plan, run = opened
+                result = written(call, result_without_tree(plan, end))
+                return done(call, result)
+            plan, run = await cluster.open(plan)
         while True:
             failed = True
             try:
@@ -73,30 +72,7 @@ async def _solve(call: Call, asked: Plan) -> Result:
                 await call.value(run.close(keep=failed))
             if ended is not None:
                 return ended
-            before = run.spec.run_id
-            plan, run = await _opened(call, cluster, asked, plan, before)
-
-
-async def _opened(
-    call: Call, cluster: Cluster, asked: Plan, plan: Plan, before: RunId | None = None
-) -> tuple[Plan, Any]:
-    """Open the run of a plan's tree; return both.
-
-    If another call took the folder meanwhile, attach to its run, or, if that is over
-    already, go on from what it left, as the plan that was ``asked`` for would now.
-    """
-    try:
-        return plan, await cluster.open(plan, before)
-    except CheckpointError:
-        if not asked.attaches:
-            raise
-        now = going_on(call, asked, fresh=False)
-        attached = await cluster.attach(now, call.should_stop)
-        if attached is not None:
-            return attached
-        if now.saved is None or plan.saved is not None:
-            raise
-        return now, await cluster.open(now)
+            plan, run = await cluster.open(plan, run.spec.run_id)
 
 
 async def _submit(call: Call, plan: Plan) -> Any:
@@ -105,7 +81,7 @@ async def _submit(call: Call, plan: Plan) -> Any:
         plan = await _in_thread(call, partial(start, call, plan, cluster))
         while not cluster.is_there():
             pass
-        run = await cluster.open(plan)
+        plan, run = await cluster.open(plan)
         run.make_result = lambda *known: written(call, result_of_run(plan, *known))
         run.on_close(stack.pop_all().close)
         return run
