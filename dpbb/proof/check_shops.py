@@ -354,7 +354,7 @@ def begin_of(at, times, lags, first, ahead):
 
 
 def functions(jit, sided):
-    """Return look, step and shut of checker.kernels for these shops.
+    """Return look and step of checker.kernels for these shops.
 
     ``ends`` has for each side its stages, by the stages in reverse behind; then the
     largest lateness so far, the cost, and the job that was taken last, or the number of
@@ -509,15 +509,12 @@ def functions(jit, sided):
         return sided(tables[1], options, depth, gone, found)
 
     @jit
-    def step(shop, side, job, ends, _work, new_ends, _new_work):
-        """Schedule a job."""
-        for k in range(len(ends[0])):
-            new_ends[1 - side][k] = ends[1 - side][k]
-        passed(shop, side, job, ends[side], new_ends[side])
+    def step(tables, side, job, depth, ends, _work, _gone, _ub):
+        """Schedule a job; no bound of the child is dearer."""
+        old, new = ends[depth - 1], ends[depth]
+        for k in range(len(old[0])):
+            new[1 - side][k] = old[1 - side][k]
+        passed(tables[0], side, job, old[side], new[side])
+        return True
 
-    @jit
-    def shut(_tables, _depth, _ends, _gone, _ub):
-        """No bound is dearer."""
-        return False
-
-    return look, step, shut
+    return look, step

@@ -37,9 +37,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, reduce
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import accumulate, chain, combinations, groupby
+from itertools import accumulate, chain, combinations
 from math import factorial
-from operator import itemgetter, lt, ne, sub
+from operator import lt, ne, sub
 
 FORMAT, SCHEMA = "dpbb-certificate", 4
 KIND = "flowshop-makespan"  # what this file explores by itself
@@ -65,11 +65,9 @@ FAST = 10_000_000  # steps of a tree for which compiling is worth while
 BIG = 2**31 - 1  # bound of what is no child
 LARGE, PIECES = 1_000_000, 16  # a part of so many nodes has pieces for each thread
 WHOLE = -1, 1, 0  # the only piece
-ZERO = 0, 0, Counter()  # decomposed nodes, leaves, closed subtrees by depth
 PROVED, AUDITED, TOO_LITTLE = "proved again", "audited", "not checked enough"
 FALSE = "does not hold"
 EXIT = {PROVED: 0, FALSE: 1, TOO_LITTLE: 3, AUDITED: 4}
-DAMAGED = EOFError, gzip.BadGzipFile, zlib.error, ValueError, RecursionError
 MALFORMED = ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 # "?": may be missing, or null; [x]: any number of x; (x, y): two entries
 COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
@@ -105,6 +103,13 @@ def expect(ok, text):
         raise Failed(text)
 
 
+def same(place, got, *wanted):
+    """Raise Failed unless what is at a place is one of some values."""
+    if got not in wanted:
+        known = " or ".join(map(ascii, wanted))
+        raise Failed(f"expected {place} {known}, got {got!a}")
+
+
 def shown(text):
     """Text as it is if it is printable ASCII, else with escapes: letters look alike."""
     return text if text.isascii() and text.isprintable() else ascii(text)
@@ -115,21 +120,20 @@ def shown(text):
 
 def read(path):
     """Return a certificate, uncompressed or not; ValueError if it is none."""
+    with open(path, "rb") as file:
+        unpack = gzip.open if file.read(2) == b"\x1f\x8b" else open
     try:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with (gzip.open if packed else open)(path, "rb") as file:
+        with unpack(path, "rb") as file:
             text = file.read(MOST_BYTES + 1)
         sizes = len(text), text.count(b"["), text.count(b"{")
         if any(map(lt, (MOST_BYTES, MOST_LISTS, MOST_OBJECTS), sizes)):
-            raise ValueError("it is larger than any that a run writes")
+            raise ValueError("larger than any that a run writes")
         certificate = json.loads(text, parse_int=small)
-    except DAMAGED as error:
-        raise ValueError(f"another file, or a damaged one: {error}") from None
-    if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
-        raise ValueError("another file")
-    if certificate.get("schema") != SCHEMA:
-        raise ValueError(f"one of another schema than {SCHEMA}")
+    except (EOFError, gzip.BadGzipFile, zlib.error, RecursionError) as error:
+        raise ValueError(f"a damaged file: {error}") from None
+    known = isinstance(certificate, dict) and certificate.get("format") == FORMAT
+    if not known or certificate.get("schema") != SCHEMA:
+        raise ValueError(f"another file, or one of another schema than {SCHEMA}")
     return certificate
 
 
@@ -165,40 +169,35 @@ def with_times(certificate, times):
 
 def fits(value, form, name):
     """Check that a value is of a form, as ``FORM`` has them."""
+    kind = form if isinstance(form, type) else type(form)
+    ok = type(value) is (list if kind is tuple else kind)
+    ok = ok and (form is not int or 0 <= value < 2**63)
+    if not ok or (kind is tuple and len(value) != len(form)):
+        raise Failed(f"[{name}] is {value!a:.99}, no {kind.__name__}, or below 0")
     if isinstance(form, dict):
-        expect(type(value) is dict, f"[{name}] is {value!a:.99}")
         unknown = {*value} - {key.rstrip("?") for key in form}
         expect(not unknown, f"[{name}] has unknown entries: {unknown!a:.99}")
         for key, one in form.items():
             own = key.rstrip("?")
             if key == own or value.get(own) is not None:
                 fits(value[own], one, own)
-    elif isinstance(form, type):
-        ok = type(value) is form and (form is not int or 0 <= value < 2**63)
-        expect(ok, f"[{name}] is {value!a:.99}, no {form.__name__}, or below 0")
-    else:
-        forms = form * len(value) if type(value) is type(form) is list else form
-        ok = type(value) is list and len(value) == len(forms)
-        expect(ok, f"[{name}] is {value!a:.99}")
-        for one, its in zip(value, forms):
+    elif form is not kind:
+        for one, its in zip(value, form * len(value) if kind is list else form):
             fits(one, its, name)
 
 
 def check_sizes(certificate):
     """Look at lengths alone: nothing is built of what is larger, nor is it refuted."""
     instance, tree = certificate["instance"], certificate.get("tree") or {}
+    bounds = [str(one.get("bound")) for one in (instance, tree)]
     rows = [row for row in instance.get("times") or () if isinstance(row, list)]
-    bounds = instance.get("bound"), tree.get("bound")
-    machines = max(map(len, rows), default=0)
-    pairs = machines * (machines - 1) // 2 if "lb2" in bounds else 0
-    pairs = max(pairs, *(str(bound).count("-") for bound in bounds))
-    for name, size, most in (
-        ("jobs", len(rows), MOST_JOBS),
-        ("machines", machines, MOST_MACHINES),
-        ("pairs of machines times jobs", pairs * len(rows), MOST_STEPS),
-    ):
-        if size > most:
-            raise Unchecked(f"expected at most {most} {name}, got {size}")
+    jobs, machines = len(rows), max(map(len, rows), default=0)
+    all_pairs = machines * (machines - 1) // 2 * ("lb2" in bounds)
+    sizes = jobs, machines, jobs * max(all_pairs, *(one.count("-") for one in bounds))
+    most = MOST_JOBS, MOST_MACHINES, MOST_STEPS
+    if any(map(lt, most, sizes)):
+        what = "jobs, machines, and pairs of machines times jobs"
+        raise Unchecked(f"expected at most {most} {what}, got {sizes}")
 
 
 def read_times(path):
@@ -211,17 +210,18 @@ def read_times(path):
             jobs, machines, *at = map(small, file.read(MOST_BYTES).split())
         at = at[1::2] if len(at) == 2 * jobs * machines else at
         ok = 0 < jobs <= MOST_JOBS and 0 < machines <= MOST_MACHINES
-        if (
-            not ok
-            or len(at) != jobs * machines
-            or not 0 <= min(at) <= max(at) < MOST_TIME
-        ):
+        ok = ok and len(at) == jobs * machines
+        if not ok or not 0 <= min(at) <= max(at) < MOST_TIME:
             raise ValueError(f"no {jobs} rows of {machines} times from 0 on")
     except (OSError, ValueError, MemoryError) as error:
-        got = getattr(error, "strerror", None) or error
-        text = f"{path}: expected jobs, machines, times, got: {got}"
+        text = f"{path}: expected jobs, machines, times, got: {reason(error)}"
         raise argparse.ArgumentTypeError(text) from None
     return [at[i : i + machines] for i in range(0, len(at), machines)]
+
+
+def reason(error):
+    """Return what is said of an error that a file led to, without its path."""
+    return getattr(error, "strerror", None) or error
 
 
 # -- the flow shop ---------------------------------------------------------------------
@@ -250,11 +250,9 @@ def digest_of(times, front=(), back=()):
 
 
 class Shop:
-    """The jobs between the given ones: what is sequenced; by default all jobs.
+    """The jobs between the given ones: what is sequenced; by default all jobs."""
 
-    ``heads`` and ``tails``: when the first one of any of the jobs can begin after the
-    given front, and what follows the last one, by the machines in reverse.
-    """
+    functions = None  # those of ``kernels``
 
     def __init__(self, instance):
         self.all_times = instance["times"]
@@ -262,14 +260,7 @@ class Shop:
         given = {*self.front, *self.back}
         self.jobs = [job for job in range(len(self.all_times)) if job not in given]
         self.times = [self.all_times[job] for job in self.jobs]
-        self.mirror = [row[::-1] for row in self.times]
-        begin = ends_of(self.all_times, self.front)
-        follow = ends_of([row[::-1] for row in self.all_times], self.back[::-1])
-        self.heads = first_begin(self.times, begin)
-        self.tails = first_begin(self.mirror, follow)
         self.kinds = self.times  # jobs of equal ones are equal
-
-    functions = None  # those of ``kernels``
 
     def makespan(self, order):
         """Makespan of the whole sequence, of which the given jobs are a part."""
@@ -277,24 +268,26 @@ class Shop:
         return ends_of(self.all_times, [*self.front, *between, *self.back])[-1]
 
     def tables(self, order, bound, pad):
-        """Return the root, the times, and what LB2 needs, with jobs in this order."""
-        rows = [[side[job] for job in order] for side in (self.times, self.mirror)]
-        times = [[[*column, *pad] for column in zip(*side)] for side in rows]
-        depths, pairs = pairs_of(bound, len(order), len(self.heads))
-        sums = [[0, *accumulate(row)] for row in rows[0]]
-        orders = [johnson(rows[0], sums, u, v) for u, v in pairs]
-        root = [self.heads, self.tails], [*map(sum, zip(*rows[0]))]
+        """Return the root, the times, and what LB2 needs, with jobs in this order.
+
+        The root: when the first one of any jobs can begin on each machine after the
+        given front, and what follows the last one, by the machines in reverse. This may
+        stand for when machines are free: what follows from it for a job is the same.
+        """
+        root, times = [], []
+        for way, given in (1, self.front), (-1, self.back[::-1]):
+            free = ends_of([row[::way] for row in self.all_times], given)
+            rows = [self.times[job][::way] for job in order]
+            begins = (map(sub, ends_of([row], [0], free), row) for row in rows)
+            root.append([*map(min, zip(*begins))])
+            times.append([[*column, *pad] for column in zip(*rows)])
+        rows = [self.times[job] for job in order]
+        depths, pairs = pairs_of(bound, len(rows), len(rows[0]))
+        sums = [[0, *accumulate(row)] for row in rows]
+        orders = [johnson(rows, sums, u, v) for u, v in pairs]
         pairs, orders = pairs or [(0, 0)], orders or [[(0, 0, 0, 0)]]
+        root = root, [*map(sum, zip(*rows))]
         return root, times, (pairs, orders), (depths.start, depths.stop)
-
-
-def first_begin(times, start):
-    """When the first one of any jobs can begin on each machine, at the earliest.
-
-    This may stand for the start: what follows from it for a job is the same.
-    """
-    rows = [map(sub, ends_of(times, [j], start), row) for j, row in enumerate(times)]
-    return [*map(min, zip(*rows))]
 
 
 def pairs_of(bound, n_jobs, n_machines):
@@ -358,14 +351,15 @@ def kernels(fast, functions=None):
     ``functions`` of other shops take the place of the bounds and steps of this one.
 
     Jobs are numbered by the root order. ``times``: by side, machine and job, machines
-    of the second side in reverse. ``ends`` has two rows: when machines are free after
-    the prefix; the same of the suffix, by the machines in reverse. ``work`` is what
-    unscheduled jobs take on each machine; ``gone`` is BIG for those scheduled.
+    of the second side in reverse. ``ends`` and ``work`` have a row for each depth.
+    ``ends``: when machines are free after the prefix; the same of the suffix, by the
+    machines in reverse. ``work``: what unscheduled jobs take on each machine. ``gone``:
+    BIG for those scheduled.
 
     ``marks`` are the roots of a part and the deeper ones of others, sorted: where each
-    one begins, then for each whether it is the part's, and its digits. Those from
-    ``at`` to ``end`` are a node or below it; ``own``: whether the part has what they
-    leave.
+    one begins, then for each whether it is the part's, its length without zeros at the
+    end, and its digits. Those from ``at`` to ``end`` are a node or below it; ``own``:
+    whether the part has what they leave.
     """
     jit, whole = (lambda function: function), int
     if fast:
@@ -424,55 +418,43 @@ def kernels(fast, functions=None):
         return sided(groups, options, depth, gone, found)
 
     @jit
-    def step(times, side, job, ends, work, new_ends, new_work):
-        """Schedule a job."""
-        end = 0
-        for k in range(len(work)):
-            end = max(end, ends[side][k]) + times[side][k][job]
-            new_ends[side][k] = end
-            new_ends[1 - side][k] = ends[1 - side][k]
-            new_work[k] = work[k] - times[0][k][job]
+    def step(tables, side, job, depth, ends, work, gone, ub):
+        """Schedule a job; returns whether the LB2 of all pairs of machines is below ub.
 
-    @jit
-    def shut(tables, depth, ends, gone, ub):
-        """Whether LB2 closes a node: whether that of some pair is ub, or more."""
-        machines, orders, first, last = tables[2], tables[3], tables[4], tables[5]
+        Its bound for a pair: the jobs left pass both in Johnson's order.
+        """
+        times, _, machines, orders, first, last = tables
+        old, new, m, end = ends[depth - 1], ends[depth], len(work[depth]), 0
+        for k in range(m):
+            end = max(end, old[side][k]) + times[side][k][job]
+            new[side][k] = end
+            new[1 - side][k] = old[1 - side][k]
+            work[depth][k] = work[depth - 1][k] - times[0][k][job]
         if first <= depth < last:
             for pair in range(len(machines)):
                 u, v = machines[pair]
-                one, two = ends[0][u], ends[0][v]
-                for a, lag, b, job in orders[pair]:
-                    if gone[job] == 0:
+                one, two = new[0][u], new[0][v]
+                for a, lag, b, i in orders[pair]:
+                    if gone[i] == 0:
                         one += a
                         two = max(two, one + lag) + b
-                if two + ends[1][len(ends[1]) - 1 - v] >= ub:
-                    return True
-        return False
+                if two + new[1][m - 1 - v] >= ub:
+                    return False
+        return True
 
     if functions is not None:
-        look, step, shut = functions(jit, sided)
+        look, step = functions(jit, sided)
 
     @jit
-    def has_first(marks, depth, at, end, own):
-        """Whether the part has a node's first leaf: then the node is the part's."""
-        while at < end:
-            for place in range(marks[at] + 1 + depth, marks[at + 1]):
-                if marks[place] != 0:
-                    return own
-            own, at = marks[marks[at]], at + 1
-        return own
-
-    @jit
-    def explore(
-        tables, options, marks, state, how, left, counts, sampled, node, weight
-    ):
+    def explore(about, state, how, left, counts, sampled, node, weight):
         """Explore what a part has of a node, and of all below it.
 
         It ends when more nodes were visited than are left, or with a leaf below the
         floor. ``state``: rows by depth of ends, work and bounds; ``gone``; the
         sequence. At the depth ``cut`` only every so many-th node is explored, those of
         a piece. ``counts``: closed nodes by depth, leaves, decomposed nodes, whether a
-        leaf is below the floor, nodes at the cut.
+        leaf is below the floor, nodes at the cut. A node is the part's if its first
+        leaf is.
 
         An estimate has a ``few`` above 0: about so many children of each depth and
         stratum, by how far bounds are below ub, go on, and carry the weight of all: so
@@ -480,11 +462,12 @@ def kernels(fast, functions=None):
         All roots go on, and what is above them. ``sampled``: by depth the weights of
         all strata, and what was drawn, from a random begin; behind that of all nodes.
         """
+        tables, options, marks = about
         ends, work, found, gone, order = state
-        depth, front, at, end, own, is_open = node
         ub, floor, span, few, cut, pieces, piece = how
-        n, side, digit = len(tables[1]), 0, 0
-        if at < end and marks[at + 1] - marks[at] == depth + 1:
+        depth, front, at, end, own, is_open = node
+        n, side, digit = len(order), 0, 0
+        if at < end and marks[at + 1] - marks[at] == depth + 2:
             own, at = marks[marks[at]], at + 1
         if at == end and own == 0:
             return
@@ -493,7 +476,9 @@ def kernels(fast, functions=None):
             if counts[n + 3] % pieces != piece:
                 return
         if is_open == 1:
-            new = has_first(marks, depth, at, end, own)
+            new, mark = own, at
+            while mark < end and marks[marks[mark] + 1] <= depth:
+                new, mark = marks[marks[mark]], mark + 1
             counts[n if depth == n - 1 else n + 1] += new
             if few > 0:
                 sampled[n][0] += new * weight
@@ -502,14 +487,6 @@ def kernels(fast, functions=None):
                 return
             bounds = found[depth]
             side = look(tables, options, depth, ends[depth], work[depth], gone, bounds)
-            if depth == n - 1:
-                counts[depth], job = counts[depth] + 1, 0
-                while gone[job] != 0:
-                    job += 1
-                order[front] = job
-                if bounds[0][job] < floor:
-                    counts[n + 2], left[0] = 1, -1
-                return
         elif at == end:
             counts[depth] += 1
             return
@@ -517,8 +494,13 @@ def kernels(fast, functions=None):
         for job in range(n):
             if gone[job] != 0:
                 continue
+            if depth == n - 1:
+                counts[depth], order[front] = counts[depth] + 1, job
+                if found[depth][0][job] < floor:
+                    counts[n + 2], left[0] = 1, -1
+                return
             first, share = at, weight
-            while at < end and marks[marks[at] + 1 + depth] == digit:
+            while at < end and marks[marks[at] + 2 + depth] == digit:
                 at += 1
             digit += 1
             is_below = is_open == 1 and row[job] < ub
@@ -538,13 +520,9 @@ def kernels(fast, functions=None):
             gone[job] = BIG
             order[front if side == 0 else n - 1 - depth + front] = job
             if is_below:
-                new_ends, new_work = ends[depth + 1], work[depth + 1]
-                step(tables[0], side, job, ends[depth], work[depth], new_ends, new_work)
-                is_below = not shut(tables, depth + 1, new_ends, gone, ub)
+                is_below = step(tables, side, job, depth + 1, ends, work, gone, ub)
             child = depth + 1, front + 1 - side, first, at, own, is_below * 1
-            explore(
-                tables, options, marks, state, how, left, counts, sampled, child, share
-            )
+            explore(about, state, how, left, counts, sampled, child, share)
             if left[0] < 0:
                 return
             gone[job] = 0
@@ -568,22 +546,24 @@ class Tree:
         kinds = [shop.kinds[job] for job in self.order]
         groups = [*accumulate(map(ne, kinds, kinds[1:]), initial=0)]
         root, times, pairs, depths = shop.tables(self.order, options["bound"], pad)
-        several = isinstance(times, tuple)
-        times = tuple(map(self.table, times)) if several else self.table(times)
-        self.tables = times, *map(self.table, (groups, *pairs)), *depths
-        self.root = [*map(self.table, (*root, [0] * n + [BIG] * len(pad)))]
+        self.tables = self.table((times, groups, *pairs, *depths))
+        self.root = self.table((*root, [0] * n + [BIG] * len(pad)))
 
     def table(self, rows, kind=None):
-        """Copy nested rows of numbers as the kernels take them."""
-        if self.np:
-            return self.np.array(rows, kind or self.kind)
-        nested = bool(rows) and isinstance(rows[0], list | tuple)
-        return [*map(self.table, rows)] if nested else [*rows]
+        """Copy lists of numbers as the kernels take them, or a tuple of these."""
+        if isinstance(rows, int | float):
+            return rows
+        if isinstance(rows, tuple):
+            return tuple(map(self.table, rows))
+        np = self.np
+        return np.array(rows, kind or self.kind) if np else [*map(self.table, rows)]
 
     def marks(self, part):
         """Return the roots of a part, and those of others, as the kernels take them."""
-        own = dict.fromkeys(part.roots, 1) | dict.fromkeys(part.given, 0)
-        rows = [(own[path], *path) for path in sorted(own)]
+        own, rows = dict.fromkeys(part.roots, 1) | dict.fromkeys(part.given, 0), []
+        for path in sorted(own):
+            size = max((at for at, digit in enumerate(path, 1) if digit), default=0)
+            rows.append((own[path], size, *path))
         begins = accumulate(map(len, rows), initial=len(rows) + 1)
         return self.table([*begins, *chain(*rows)], "int64")
 
@@ -596,65 +576,59 @@ class Tree:
         for few in self.kept:  # a first time to see what there is, if there is time
             rows = [[*row[:BINS], *(rng.random() for _ in range(BINS))] for row in sums]
             sampled = self.table([*rows, [0.0] * 2 * BINS], "float64")
-            left, how = self.table([2**62], "int64"), (ub, 0, span, few)
-            self.run(marks, how, left, WHOLE, [0] * (n + 4), sampled)
+            left, how = self.table([2**62], "int64"), (ub, 0, span, few, *WHOLE)
+            self.run(marks, left, how, [0] * (n + 4), sampled)
             sums = sampled[:n]
         return float(sampled[n][0])
 
-    def run(self, marks, how, left, piece, counts, sampled=None):
+    def run(self, marks, left, how, counts, sampled=None):
         """Explore a piece of a part; returns its counts, added to others."""
         n, (ends, work, gone) = self.n_jobs, self.root
-        rows = [ends] * n, [work] * n, [[gone] * 3] * n, gone, [0] * n
-        state, counts = tuple(map(self.table, rows)), self.table(counts, "int64")
+        state = self.table(([ends] * n, [work] * n, [[gone] * 3] * n, gone, [0] * n))
+        about, counts = (self.tables, self.options, marks), self.table(counts, "int64")
         if sampled is None:
             sampled = self.table([[0.0]], "float64")
-        about = self.tables, self.options, marks, state, (*how, *piece), left, counts
-        self.kernel(*about, sampled, (0, 0, 0, int(marks[0]) - 1, 0, 1), 1.0)
+        root = 0, 0, 0, int(marks[0]) - 1, 0, 1
+        self.kernel(about, state, how, left, counts, sampled, root, 1.0)
         if counts[n + 2]:
             order = [self.order[job] for job in state[4]]
             value, ub = self.shop.makespan(order), how[0]
             raise Failed(f"makespan {value}, below {ub}, was missed: {order}")
         return [*map(int, counts)]
 
-    def pieces(self, marks, how, left):
-        """Return pieces of a part, and counts to begin with; of a large one many.
+    def pieces(self, marks, left, how):
+        """Cut a large part; returns for each piece how it is cut, and counts so far.
 
         What is above the cut is explored with each, and counted with the first.
         """
-        n, most, pieces = self.n_jobs, int(left[0]), PIECES * self.threads
-        zero, spent = [0] * (n + 4), 0
-        if n == 1 or self.threads == 1 or most < LARGE or not self.np:
+        n, pieces = self.n_jobs, PIECES * self.threads
+        above, zero, most = None, [0] * (n + 4), int(left[0])
+        if self.threads == 1 or most < LARGE or not self.np:
             return [(WHOLE, zero)]
-        for cut in range(1, n):
+        for cut in range(1, max(2, n)):
             left[0] = most
-            *above, _, seen = self.run(marks, how, left, (cut, 1, 1), zero)
-            spent += sum(above[n:])
-            enough = seen >= 16 * pieces or spent > most // (16 * pieces)
-            if enough or left[0] < 0:
+            *above, _, seen = self.run(marks, left, (*how, cut, 1, 1), zero)
+            top = sum(above[n:])
+            if seen >= 16 * pieces or top > most // (64 * pieces):
                 break
-        if left[0] >= 0:
-            left[0] = most + (pieces - 1) * sum(above[n:])
+        left[0] = most + (pieces - 1) * top
         again = [*(-count for count in above), 0, 0]
         return [((cut, pieces, at), again if at else zero) for at in range(pieces)]
 
     def explore_all(self, jobs):
         """Explore parts; yields the number and counts of each; None: it has more."""
         lefts = [self.table([min(most, 2**62)], "int64") for *_, most in jobs]
-
-        def pieces():
-            for index, (part, ub, _) in enumerate(jobs):
-                how = ub, ub - self.all_optima, 1, 0
-                about = self.marks(part), how, lefts[index]
-                for piece in self.pieces(*about):
-                    yield index, (*about, *piece)
-
         with ThreadPoolExecutor(self.threads) as pool:
-            run = pool.map if self.np and self.threads > 1 else map
-            found = run(lambda piece: (piece[0], self.run(*piece[1])), pieces())
             try:
-                for index, group in groupby(found, key=itemgetter(0)):
-                    rows = [counts for _, counts in group]
-                    *closed, leaves, decomposed, _, _ = map(sum, zip(*rows))
+                runs = []
+                for (part, ub, _), left in zip(jobs, lefts):
+                    marks, how = self.marks(part), (ub, ub - self.all_optima, 1, 0)
+                    about = partial(pool.submit, self.run, marks, left)
+                    cuts = self.pieces(marks, left, how)
+                    runs.append([about((*how, *cut), counts) for cut, counts in cuts])
+                for index, run in enumerate(runs):
+                    found = zip(*(piece.result() for piece in run))
+                    *closed, leaves, decomposed, _, _ = map(sum, found)
                     ok = lefts[index][0] >= 0 and leaves + decomposed <= jobs[index][2]
                     counts = decomposed, leaves, +Counter(dict(enumerate(closed)))
                     yield index, counts if ok else None
@@ -676,8 +650,8 @@ def check_instance(certificate):
     """Check times, options, schedules and claim; returns the shop."""
     instance, tree = certificate["instance"], certificate["tree"]
     times, objective = instance["times"], certificate["result"].get("objective")
-    ok = {*map(len, times)} == {len(times[0])} != {0}
-    expect(ok, "the times are no table")
+    widths = {*map(len, times)}
+    expect(len(widths) == 1 and widths != {0}, "the times are no table")
     ends = [instance.get(side) or [] for side in ("front", "back")]
     given = sum(ends, [])
     ok = {*given} <= {*range(len(times))} and len({*given}) == len(given) < len(times)
@@ -685,44 +659,35 @@ def check_instance(certificate):
     if instance.get("kind") == SHOP_KIND:
         shop, bound = shops().shop_of(certificate, expect), "model"
     else:
-        ok = objective in ("makespan", None)
-        expect(ok, f"expected a makespan, got {objective!a}")
-        ok = digest_of(times, *ends) == instance["digest"]
-        expect(ok, "the digest is not that of the processing times")
+        same("objective", objective, "makespan", None)
+        same("digest", instance["digest"], digest_of(times, *ends))
         ok = max(sum(map(sum, times)), tree["trivial_ub"] - 1) < MOST_TIME
         expect(ok, f"the times are together {MOST_TIME} or more")
         shop, bound = Shop(instance), instance.get("bound") or "lb1"
         pairs_of(bound, len(shop.times), len(times[0]))
-    jobs = len(shop.times)
-    expect(tree["n_jobs"] == jobs, f"expected {jobs} jobs, got {tree['n_jobs']}")
+    same("n_jobs", tree["n_jobs"], len(shop.times))
     check_options(certificate, bound)
-    check_kinds(shop.kinds, tree)
+    if tree["rule_version"] == EQUAL_JOBS_RULES:  # copies are skipped
+        kinds = [shop.kinds[job] for job in tree["root_order"] or range(tree["n_jobs"])]
+        found = 1 + sum(map(ne, kinds, kinds[1:]))
+        ok = found == len({*map(str, kinds)}) < len(kinds)
+        expect(ok, "expected equal jobs side by side in the root order")
     check_claim(certificate, shop.makespan)
     return shop
-
-
-def check_kinds(kinds, tree):
-    """Of a tree that skips copies equal jobs are side by side in the root order."""
-    if tree["rule_version"] == EQUAL_JOBS_RULES:
-        rows = [kinds[job] for job in tree["root_order"] or range(len(kinds))]
-        found = 1 + sum(map(ne, rows, rows[1:]))
-        ok = found == len({*map(str, rows)}) < len(rows)
-        expect(ok, "expected equal jobs side by side in the root order")
 
 
 def check_options(certificate, bound):
     """Bound, rule and its version are those that are known here."""
     tree, jobs = certificate["tree"], certificate["tree"]["n_jobs"]
-    rule, version, order = tree["branching"], tree["rule_version"], tree["root_order"]
+    versions = [1] if certificate["result"]["all_optima"] else [1, EQUAL_JOBS_RULES]
     expect(0 < jobs <= MOST_JOBS, f"expected 1 to {MOST_JOBS} jobs, got {jobs}")
-    expect(tree["bound"] == bound, f"expected bound {bound!a}, got {tree['bound']!a}")
-    expect(rule in RULES, f"expected a branching rule of {RULES}, got {rule!a}")
-    ok = version == 1
-    ok = ok or (version == EQUAL_JOBS_RULES and not certificate["result"]["all_optima"])
-    expect(ok, f"expected rules of version 1, 2 (not with all optima), got {version}")
-    ok = tree["branching_ub"] is not None or rule != "minbranch"
+    same("bound", tree["bound"], bound)
+    same("branching", tree["branching"], *RULES)
+    text = f"rules of version 1, {EQUAL_JOBS_RULES} (not with all optima):"
+    same(text, tree["rule_version"], *versions)
+    ok = tree["branching_ub"] is not None or tree["branching"] != "minbranch"
     expect(ok, "expected the fixed value that minbranch compares with")
-    ok = order is None or sorted(order) == [*range(jobs)]
+    ok = tree["root_order"] is None or sorted(tree["root_order"]) == [*range(jobs)]
     expect(ok, "the root order is none of all jobs")
 
 
@@ -730,20 +695,19 @@ def check_claim(certificate, cost):
     """Check the claim, its schedule, and the bounds that the tree was pruned at.
 
     The bounds fall to the claim. With all optima they are higher by 1. One that has a
-    schedule is its cost; one that was given has none, see ``Audit``.
+    schedule is its cost; one that was given has none, see ``audit``.
     """
     result, jobs = certificate["result"], [*range(certificate["tree"]["n_jobs"])]
     order, value = result.get("permutation"), result.get("makespan")
     if result["status"] == "optimal":
         expect(sorted(order or []) == jobs, "no schedule of all jobs")
-        found = cost(order)
-        expect(found == value, f"the schedule costs {found}, not {value}")
-        expect(value == result["ub"], f"the bound is not that of the schedule, {value}")
+        same("what the schedule costs", cost(order), value)
+        same("ub", result["ub"], value)
     else:
         claim = [result["status"], value, order, result["all_optima"]]
         ok = claim == ["infeasible_cutoff", None, None, False]
         expect(ok, f"expected an optimum, or no schedule below a cutoff: {claim!a}")
-    expect(result["lower_bound"] == result["ub"], "the bound is not what was explored")
+    same("lower_bound", result["lower_bound"], result["ub"])
     before, floor = certificate["tree"]["trivial_ub"] + 1, floor_of(certificate)
     for bound, order in certificate["bounds"]:
         expect(bound < before, f"bound {bound} is not below the one before it")
@@ -770,7 +734,7 @@ class Part:
     engine counts the same.
     """
 
-    def __init__(self, number, counts=ZERO, ubs=(0, 0)):
+    def __init__(self, number, counts=(0, 0, Counter()), ubs=(0, 0)):
         self.number, self.counts, self.ubs = number, counts, ubs
         self.roots, self.given, self.open = [], [], 0
         self.nodes, self.exact = counts[0] + counts[1], ubs[0] == ubs[1]
@@ -784,6 +748,11 @@ class Part:
         expect(ok, f"{name}, again with {found}")
 
 
+def nodes_of(parts):
+    """Return the nodes that parts claim together."""
+    return sum(part.nodes for part in parts)
+
+
 def counts_of(name, decomposed, leaves, closed, n_jobs):
     """Check counts: depths rise, numbers are above 0, leaves are closed."""
     depths = [-1, *(depth for depth, _ in closed), n_jobs]
@@ -795,7 +764,7 @@ def counts_of(name, decomposed, leaves, closed, n_jobs):
 
 def parts_of(units, n_jobs):
     """Return what each unit owns: every leaf is of one of them."""
-    parts, owner, above = [], {}, []
+    parts, owner, above, inner = [], {}, [()], 0
     for number, (roots, *counts, ubs) in enumerate(units, 1):
         part = Part(number, counts_of(f"unit {number}", *counts, n_jobs), ubs)
         for path in map(tuple, roots):
@@ -804,38 +773,34 @@ def parts_of(units, n_jobs):
             owner[path] = part  # a root that is taken whole has a new owner
         parts.append(part)
     expect(() in owner, "no unit has the whole tree")
-    paths = sorted(owner)
-    check_between(paths, n_jobs)
-    for path in paths:
-        part, leaves = owner[path], factorial(n_jobs - len(path))
-        while above and path[: len(above[-1])] != above[-1]:
+    first, *others = paths = sorted(owner)
+    owner[first].roots, owner[first].open = [first], factorial(n_jobs)
+    for before, path in zip(paths, others):
+        same = len(os.path.commonprefix([before, path]))
+        inner += len(path) - same - (same < len(before))
+        while path[: len(above[-1])] != above[-1]:
             above.pop()
+        part, other, leaves = (
+            owner[path],
+            owner[above[-1]],
+            factorial(n_jobs - len(path)),
+        )
         ok = all(owner[one] is not part for one in above)
         expect(ok, f"unit {part.number} has roots that overlap")
         part.roots.append(path)
-        part.open += leaves
-        if above:
-            owner[above[-1]].given.append(path)
-            owner[above[-1]].open -= leaves
+        other.given.append(path)
+        part.open, other.open = part.open + leaves, other.open - leaves
         above.append(path)
-    return parts
-
-
-def check_between(paths, n_jobs):
-    """Refuse roots between which there is more than there is memory for."""
-    inner, before = 0, ()
-    for path in paths:
-        same = len(os.path.commonprefix([before, path]))
-        inner, before = inner + len(path) - same - (same < len(before)), path
-    digits = inner * n_jobs * max(map(len, paths))
-    if digits > MOST_DIGITS:
+    if inner * n_jobs * max(map(len, paths)) > MOST_DIGITS:
         raise Unchecked(f"expected roots that leave at most {MOST_DIGITS} digits")
+    return parts
 
 
 def check_books(certificate):
     """Every leaf is closed exactly once, by the exact sums of every unit.
 
-    Returns the parts of the tree.
+    So the totals are of a tree, whose nodes can be counted from above. Returns the
+    parts of the tree.
     """
     n_jobs, top = (certificate["tree"][key] for key in ("n_jobs", "trivial_ub"))
     parts, floor = parts_of(certificate["units"], n_jobs), floor_of(certificate)
@@ -850,13 +815,12 @@ def check_books(certificate):
     found = reduce(plus, (part.counts for part in parts))
     totals = counts_of("the total", *map(certificate["totals"].get, COUNTS), n_jobs)
     expect(found == totals, f"the units have {found}, not the totals")
-    inner, nodes = 1, 0
+    level, nodes = 1, 0  # nodes of a depth that are not closed
     for depth in range(n_jobs):
-        inner = inner * (n_jobs - depth + 1 if depth else 1) - totals[2][depth]
-        nodes += inner
-        expect(inner >= 0, f"the totals at depth {depth} are of no tree")
+        level -= totals[2][depth]
+        nodes, level = nodes + level, level * (n_jobs - depth)
     fell = not all(part.exact for part in parts)  # what is above roots may be closed
-    ok = inner == 0 and (totals[0] == nodes or (fell and totals[0] < nodes))
+    ok = totals[0] == nodes or (fell and totals[0] < nodes)
     expect(ok, f"expected {nodes} nodes above what is closed, got {totals[0]}")
     return parts
 
@@ -864,10 +828,10 @@ def check_books(certificate):
 # -- exploring again -------------------------------------------------------------------
 
 
-class Audit:
-    """Explores the tree of a certificate again: all of it, or parts that it draws.
+def audit(certificate, parts, tree, say, *, seed, nodes, draws, everything=False):
+    """Explore the tree of a certificate again: all of it, or parts that are drawn.
 
-    It estimates the size of each part by a walk of its own, and draws by these sizes,
+    The size of each part is estimated by a walk, and parts are drawn by these sizes,
     whatever the certificate claims; some parts more by claimed nodes, where walks may
     hardly come. Each drawn part has to be explored exactly: at one upper bound, with
     the same counts to the last node. Draws are independent: if parts with a share f of
@@ -875,80 +839,68 @@ class Audit:
     (1 - f) ** k, whoever chose them, unless he could know the seed.
 
     ``tree``: as ``Tree``, with ``threads``, ``weigh`` and ``explore_all``. ``seed``:
-    any value, or "digest": then a hash of the certificate. ``say``: is told what is
-    explored.
+    any value, or "digest": then a hash of the certificate. ``nodes``: explored at most,
+    unless it is everything. ``say``: is told what is explored. Returns the verdict, and
+    what it rests on.
     """
-
-    def __init__(self, certificate, parts, tree, seed, say):
-        self.certificate, self.parts, self.tree = certificate, parts, tree
-        self.seed, self.say, self.floor = seed, say, floor_of(certificate)
-        self.claimed = sum(part.nodes for part in parts)
-
-    def run(self, nodes, draws, everything=False):
-        """Explore so many nodes at most; return the verdict, and what it rests on."""
-        if everything or self.whole(nodes):
-            found = self.explore(self.parts)
-            text = f"the whole tree, {counted(self.parts)}, has {found:,} nodes"
-            fell = sum(not part.exact for part in self.parts)
-            less = f", of {self.claimed:,} claimed: bounds fell in {fell} units"
-            return PROVED, text + less * (fell > 0)
-        if not draws:
-            return TOO_LITTLE, "nothing was explored again, as no draws were wanted"
-        seed = self.seed
-        if seed == "digest":
-            text = json.dumps(self.certificate, sort_keys=True)
-            seed = hashlib.sha256(text.encode()).hexdigest()
-            draws = max(draws, DIGEST_DRAWS)
-        rng = random.Random(str(seed))
-        self.say(f"estimates the sizes of {counted(self.parts)}")
-        rngs = [random.Random(rng.getrandbits(63)) for _ in self.parts]
-        with ThreadPoolExecutor(self.tree.threads) as pool:
-            floors = [self.floor] * len(rngs)
-            found = pool.map(self.tree.weigh, self.parts, floors, rngs)
-            sizes = [min(size, MOST_SIZE) for size in found]
-        chosen = rng.choices(self.parts, sizes, k=draws)
-        sizes = [part.nodes for part in self.parts]
-        chosen += rng.choices(self.parts, sizes, k=-(-draws // BY_CLAIM))
-        different = sorted({*chosen}, key=lambda part: part.nodes)
-        exact = [part for part in different if part.exact]
-        sums = accumulate(part.nodes for part in exact)
-        fit = [part for part, total in zip(exact, sums) if total <= nodes]
-        found = self.explore(fit)
-        ended = sum(part in fit for part in chosen)
-        text = (
-            f"{ended} of {len(chosen)} draws ({draws} by estimates) were exact: "
-            f"{counted(fit)}, {found:,} nodes, {found / self.claimed:.3%} of all"
+    claimed = nodes_of(parts)
+    if everything or claimed <= nodes:
+        found = explore_again(parts, tree, say)
+        fell = sum(not part.exact for part in parts)
+        less = f", of {claimed:,} claimed: bounds fell in {fell} units" * (fell > 0)
+        return PROVED, f"the whole tree, {counted(parts)}, has {found:,} nodes{less}"
+    if not draws:
+        return TOO_LITTLE, "nothing was explored again, as no draws were wanted"
+    known = "; so many as he could try seeds" * (seed == "digest")
+    if known:
+        text = json.dumps(certificate, sort_keys=True)
+        seed, draws = (
+            hashlib.sha256(text.encode()).hexdigest(),
+            max(draws, DIGEST_DRAWS),
         )
-        reasons = []
-        if len(fit) < len(exact):
-            reasons.append(f"they have {sum(part.nodes for part in exact):,} (--nodes)")
-        if len(exact) < len(different):
-            reasons.append("bounds fell in some")
-        if not all(order for _, order in self.certificate["bounds"][1:]):
-            reasons.append("a bound was given on the way, with no schedule")
-        if reasons:
-            return TOO_LITTLE, f"{text}; {', and '.join(reasons)}. {HELP}"
-        who = ". Who explored a share x of the tree, by these estimates, passes with x^"
-        odds = f"{draws}: {0.9**draws:.2g} for 90 %"
-        known = "; so many as he could try seeds" * (self.seed == "digest")
-        return AUDITED, f"{text}{who}{odds}{known}"
+    rng, floors = random.Random(str(seed)), [floor_of(certificate)] * len(parts)
+    say(f"estimates the sizes of {counted(parts)}")
+    rngs = [random.Random(rng.getrandbits(63)) for _ in parts]
+    with ThreadPoolExecutor(tree.threads) as pool:
+        found = pool.map(tree.weigh, parts, floors, rngs)
+        sizes = [min(size, MOST_SIZE) for size in found]
+    chosen = rng.choices(parts, sizes, k=draws)
+    sizes = [part.nodes for part in parts]
+    chosen += rng.choices(parts, sizes, k=-(-draws // BY_CLAIM))
+    different = sorted({*chosen}, key=lambda part: part.nodes)
+    exact = [part for part in different if part.exact]
+    sums = accumulate(part.nodes for part in exact)
+    fit = [part for part, total in zip(exact, sums) if total <= nodes]
+    found = explore_again(fit, tree, say)
+    ended = sum(part in fit for part in chosen)
+    text = (
+        f"{ended} of {len(chosen)} draws ({draws} by estimates) were exact: "
+        f"{counted(fit)}, {found:,} nodes, {found / claimed:.3%} of all"
+    )
+    given = not all(order for _, order in certificate["bounds"][1:])
+    reasons = {
+        f"they have {nodes_of(exact):,} (--nodes)": len(fit) < len(exact),
+        "bounds fell in some": len(exact) < len(different),
+        "a bound was given on the way, with no schedule": given,
+    }
+    if any(reasons.values()):
+        why = ", and ".join(text for text, holds in reasons.items() if holds)
+        return TOO_LITTLE, f"{text}; {why}. {HELP}"
+    who = "Who explored a share x of the tree, by these estimates, passes with"
+    return AUDITED, f"{text}. {who} x^{draws}: {0.9**draws:.2g} for 90 %{known}"
 
-    def whole(self, nodes):
-        """Whether the budget is enough for the whole tree, as it is claimed."""
-        return self.claimed <= nodes
 
-    def explore(self, parts):
-        """Explore parts again, which must have the claimed counts; returns nodes."""
-        nodes, done, total = 0, 0, sum(part.nodes for part in parts)
-        self.say(f"explores {counted(parts)}, {total:,} nodes")
-        jobs = [(part, part.ubs[1], part.nodes) for part in parts]
-        for index, found in self.tree.explore_all(jobs):
-            parts[index].compare(found)
-            nodes += found[0] + found[1]
-            before, done = done, done + parts[index].nodes
-            if 20 * done // total > 20 * before // total:
-                self.say(f"explored {done / total:.0%}")
-        return nodes
+def explore_again(parts, tree, say):
+    """Explore parts again, which must have the claimed counts; returns nodes."""
+    nodes, done, total = 0, 0, nodes_of(parts)
+    say(f"explores {counted(parts)}, {total:,} nodes")
+    for index, found in tree.explore_all([(p, p.ubs[1], p.nodes) for p in parts]):
+        parts[index].compare(found)
+        nodes += found[0] + found[1]
+        before, done = done, done + parts[index].nodes
+        if 20 * done // total > 20 * before // total:
+            say(f"explored {done / total:.0%}")
+    return nodes
 
 
 def counted(parts):
@@ -980,12 +932,11 @@ def check(certificate, args, fast):
     parts = checked(certificate, check_books)
     print(f"claim    {result['status']}: nothing below {result['lower_bound']}")
     print(f"seed     {args.seed}, {args.threads} threads", flush=True)
-    steps = sum(part.nodes for part in parts) * len(shop.times) * len(shop.times[0])
-    about = result["all_optima"], max(1, args.threads), fast and steps > FAST
-    tree = Tree(shop, certificate["tree"], *about)
+    fast = fast and nodes_of(parts) * len(shop.times) * len(shop.times[0]) > FAST
+    about = certificate["tree"], result["all_optima"], max(1, args.threads), fast
     say = partial(print, "...     ", flush=True)
-    audit = Audit(certificate, parts, tree, args.seed, say)
-    return audit.run(args.nodes, args.draws, everything=args.all)
+    how = {"nodes": args.nodes, "draws": args.draws, "everything": args.all}
+    return audit(certificate, parts, Tree(shop, *about), say, seed=args.seed, **how)
 
 
 def whole(text):

@@ -239,7 +239,7 @@ class Missed(checker.Failed):
 
 
 class Tree:
-    """The tree of a claim; explores and estimates its parts for ``checker.Audit``.
+    """The tree of a claim; explores and estimates its parts for ``checker.audit``.
 
     Parameters
     ----------

@@ -244,8 +244,9 @@ def verify(
             with closing(tree):
                 if finer is None:
                     parts = checker.check_books(content)
-                    audit = checker.Audit(content, parts, tree, seed, told)
-                    verdict, found = audit.run(budget, draws, everything)
+                    how = {"nodes": budget, "draws": draws, "everything": everything}
+                    about = content, parts, tree, told
+                    verdict, found = checker.audit(*about, seed=seed, **how)
                 else:
                     fine, counts = in_parts(content, tree, told)
                     _check_total(content, counts)
@@ -421,7 +422,7 @@ def _check_root(content: dict[str, Any], notes: list[str]) -> str:
 
 def _check_books(content: dict[str, Any], notes: list[str]) -> str:
     parts = checker.check_books(content)
-    nodes = sum(part.nodes for part in parts)
+    nodes = checker.nodes_of(parts)
     return f"{plural(len(parts), 'unit')}, {nodes:,} nodes"
 
 
