@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -60,7 +61,7 @@ def books_of_root(instance: dict[str, Any], makespan: int) -> dict[str, Any] | N
         small = jobs * machines * (machines - 1) // 2 <= checker.MOST_STEPS
         bounds = ["lb1", "lb2"] if small else ["lb1"]
     part = checker.Part(1)
-    part.roots = [()]
+    part.roots, part.open = [()], math.factorial(len(shop.times))
     for bound, side in product(bounds, sides):
         tree = TreeOptions(BranchingRule(side), bound=bound).to_json()
         try:

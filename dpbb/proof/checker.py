@@ -629,8 +629,11 @@ class Tree:
                 for index, run in enumerate(runs):
                     found = zip(*(piece.result() for piece in run))
                     *closed, leaves, decomposed, _, _ = map(sum, found)
-                    ok = lefts[index][0] >= 0 and leaves + decomposed <= jobs[index][2]
+                    part, _, most = jobs[index]
+                    ok = lefts[index][0] >= 0 and leaves + decomposed <= most
                     counts = decomposed, leaves, +Counter(dict(enumerate(closed)))
+                    # threads may lose each other's word in ``left``: all is closed?
+                    ok = ok and part.open == leaves_of(counts[2], self.n_jobs)
                     yield index, counts if ok else None
             finally:
                 for left in lefts:
@@ -748,6 +751,11 @@ class Part:
         expect(ok, f"{name}, again with {found}")
 
 
+def leaves_of(closed, n_jobs):
+    """Return how many leaves are below closed nodes, of which each depth has some."""
+    return sum(count * factorial(n_jobs - depth) for depth, count in closed.items())
+
+
 def nodes_of(parts):
     """Return the nodes that parts claim together."""
     return sum(part.nodes for part in parts)
@@ -809,8 +817,7 @@ def check_books(certificate):
         name, ubs = f"unit {part.number}", part.ubs
         ok = {*ubs} <= known and floor <= ubs[1] <= ubs[0] <= top
         expect(ok, f"{name} pruned at {ubs}: expected bounds that fall to {floor}")
-        closed = part.counts[2].items()
-        left = part.open - sum(n * factorial(n_jobs - depth) for depth, n in closed)
+        left = part.open - leaves_of(part.counts[2], n_jobs)
         expect(left == 0, f"{name}: {left} of its leaves are not accounted for")
     found = reduce(plus, (part.counts for part in parts))
     totals = counts_of("the total", *map(certificate["totals"].get, COUNTS), n_jobs)
@@ -867,7 +874,7 @@ def audit(certificate, parts, tree, say, *, seed, nodes, draws, everything=False
     chosen = rng.choices(parts, sizes, k=draws)
     sizes = [part.nodes for part in parts]
     chosen += rng.choices(parts, sizes, k=-(-draws // BY_CLAIM))
-    different = sorted({*chosen}, key=lambda part: part.nodes)
+    different = sorted({*chosen}, key=lambda part: (part.nodes, part.number))
     exact = [part for part in different if part.exact]
     sums = accumulate(part.nodes for part in exact)
     fit = [part for part, total in zip(exact, sums) if total <= nodes]
@@ -892,8 +899,8 @@ def audit(certificate, parts, tree, say, *, seed, nodes, draws, everything=False
 
 def explore_again(parts, tree, say):
     """Explore parts again, which must have the claimed counts; returns nodes."""
-    nodes, done, total = 0, 0, nodes_of(parts)
-    say(f"explores {counted(parts)}, {total:,} nodes")
+    nodes, done, total = 0, 0, max(1, nodes_of(parts))  # forged ones may claim none
+    say(f"explores {counted(parts)}, {nodes_of(parts):,} nodes")
     for index, found in tree.explore_all([(p, p.ubs[1], p.nodes) for p in parts]):
         parts[index].compare(found)
         nodes += found[0] + found[1]

@@ -8,6 +8,7 @@ import io
 import json
 import sys
 from dataclasses import dataclass, field
+from math import factorial
 
 import numpy as np
 import pytest
@@ -78,17 +79,21 @@ def tree_of(content, fast=False):
     return checker.Tree(shop, content["tree"], result["all_optima"], fast=fast)
 
 
-def part_of(roots, given=()):
+def part_of(n_jobs, roots, given=()):
     """A part of the tree: roots without those of others."""
     part = checker.Part(1)
     part.roots, part.given = [*map(tuple, roots)], [*map(tuple, given)]
+    own = dict.fromkeys(part.roots, 1) | dict.fromkeys(part.given, 0)
+    for path, is_own in own.items():
+        above = [own[path[:size]] for size in range(len(path)) if path[:size] in own]
+        part.open += (is_own - (above or [0])[-1]) * factorial(n_jobs - len(path))
     return part
 
 
 def explored(tree, roots, ub, most=10**6):
     """Counts of roots, explored by plain Python, whatever schedules there are."""
     tree.all_optima = ub + 1
-    ((_, found),) = tree.explore_all([(part_of(roots), ub, most)])
+    ((_, found),) = tree.explore_all([(part_of(tree.n_jobs, roots), ub, most)])
     return found
 
 

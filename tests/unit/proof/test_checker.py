@@ -86,6 +86,14 @@ def a_line_of_nodes():
     return with_counts(N_JOBS - 1, 0, closed)
 
 
+def two_units_of_nothing():
+    """The first, whose nodes all are closed, has none; bounds fell, so fewer may be."""
+    content, closed = no_schedule(1200), [[1, N_JOBS - 1]]
+    content["bounds"] = [[1201, []], [1200, []]]
+    rows = [[[[]], 0, 0, closed, [1201, 1200]], [[[0]], 0, 0, [[1, 1]], [1201, 1200]]]
+    return content | {"units": rows, "totals": totals(0, 0, {1: N_JOBS})}
+
+
 MISSED = "again there are more nodes|was missed"
 
 FALSE = {
@@ -94,6 +102,7 @@ FALSE = {
     "one node": (claim, MISSED),
     "no bound": (lambda: with_counts(1, 0, [[0, 1]]), "0 nodes above what is closed"),
     "no node": (lambda: with_counts(0, 0, [[0, 1]]), MISSED),
+    "no node of two units": (two_units_of_nothing, MISSED),
     "no schedule": (
         lambda: changed(makespan=None, permutation=None, lower_bound=0, ub=0),
         "no schedule of all jobs",
@@ -499,7 +508,7 @@ def random_shop(seed):
 def again(tree, *job):
     try:
         (pieces, ub, most) = job
-        ((_, found),) = tree.explore_all([(part_of(*pieces), ub, most)])
+        ((_, found),) = tree.explore_all([(part_of(tree.n_jobs, *pieces), ub, most)])
     except checker.Failed:
         return "a better schedule"
     return found
@@ -551,7 +560,7 @@ def test_estimates_have_the_right_mean(dealt):
     for pieces in ([()], [(3,)]), ([(1,), (2,), (7, 0)],):
         tree.all_optima = ub + 1
         nodes = sum(again(tree, pieces, ub, 10**6)[:2])
-        found = [tree.weigh(part_of(*pieces), ub, rng) for _ in range(300)]
+        found = [tree.weigh(part_of(tree.n_jobs, *pieces), ub, rng) for _ in range(300)]
         spread = math.sqrt(sum((x - nodes) ** 2 for x in found) / 300)
         assert abs(sum(found) / 300 - nodes) <= 4 * spread / math.sqrt(300) + 1e-9
 
@@ -560,7 +569,7 @@ def test_the_estimate_of_a_tree_beyond_all_numbers_ends():
     options = {"branching": "front", "rule_version": 1, "branching_ub": None}
     options |= {"bound": "lb1", "root_order": None}
     tree = checker.Tree(checker.Shop({"times": [[1]] * 200}), options, fast=True)
-    size = tree.weigh(part_of([()]), 10**6, random.Random(1))
+    size = tree.weigh(part_of(tree.n_jobs, [()]), 10**6, random.Random(1))
     assert checker.MOST_SIZE <= size < math.inf
 
 
