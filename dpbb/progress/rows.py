@@ -132,7 +132,7 @@ class ProgressPrinter(SnapshotProgress):
         super().__init__()
         self._stream, self._interval_s, self.width = stream, interval_s, width
         self._rows = 0
-        self._due_s = 0.0 if interval_s < math.inf else math.inf
+        self._row_s = -math.inf if interval_s < math.inf else math.inf
         self._shown: Snapshot | None = None
         self._heuristic_s = -math.inf
         self._late = False
@@ -159,11 +159,10 @@ class ProgressPrinter(SnapshotProgress):
         for event in self._news.told(snapshot):
             self._write(format_event(event), TROUBLED)
         self._waits(snapshot)
-        due = snapshot.run_id != NO_RUN and snapshot.seconds >= self._due_s
         self._late |= new
         mark = mark_of(*snapshot.trajectory[-1:]) if self._late else " "
         told = self._late and self._may_be_told(mark, snapshot.seconds)
-        if told or due:
+        if told or self._is_due(snapshot):
             self._row_of(snapshot, mark)
             self._late = False
 
@@ -178,6 +177,12 @@ class ProgressPrinter(SnapshotProgress):
             self._heuristic_s = at_s
         return True
 
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        """Whether the run is open, and the last row about it is long enough ago."""
+        idle = 0.0 if snapshot.nodes else IDLE_S
+        pause = max(self._interval_s, snapshot.seconds / ROWS_AN_AGE, idle)
+        return snapshot.run_id != NO_RUN and snapshot.seconds >= self._row_s + pause
+
     def _waits(self, snapshot: Snapshot) -> None:
         if self._news.waits(snapshot.waits_for):
             at = format_seconds(snapshot.seconds)
@@ -186,9 +191,7 @@ class ProgressPrinter(SnapshotProgress):
     def _row_of(self, snapshot: Snapshot, mark: str) -> None:
         if snapshot.run_id != NO_RUN:
             self._shown = snapshot
-            idle = 0.0 if snapshot.nodes else IDLE_S
-            pause = max(self._interval_s, snapshot.seconds / ROWS_AN_AGE, idle)
-            self._due_s = snapshot.seconds + pause
+            self._row_s = snapshot.seconds
         self._row(format_row(snapshot, mark=mark, width=self.width))
 
     def _row(self, row: str) -> None:
