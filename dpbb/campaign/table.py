@@ -26,7 +26,7 @@ from dpbb.problem import Problem, objective_of
 from dpbb.problems import decoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
-from dpbb.result import Status
+from dpbb.result import Proof, Status
 from dpbb.text.files import expecting, read_file
 
 SUFFIX = ".json"
@@ -158,10 +158,11 @@ def _best_first(figures: Sequence[Figure], sign: int) -> tuple[Figure, ...]:
     return tuple(kept.values())
 
 
-def row_of(record: Record) -> Row:
-    """Return a record's row, with published bounds; its certificate is in its folder.
+def row_of(record: Record, folder: Path) -> Row:
+    """Return a record's row, with published bounds. The date is today.
 
-    A lower bound of ours has a certificate, or is not there. The date is today.
+    A lower bound of ours is what its certificate in the folder shows, or is not there:
+    what an unfinished tree left open may be above that.
     """
     took, best = record.totals, record.status != DOUBTFUL
     ours: dict[str, Any] = {
@@ -179,9 +180,11 @@ def row_of(record: Record) -> Row:
         lower.append(published(value=record.best_lower))
     if record.best_upper is not None:
         upper.append(published(value=record.best_upper))
-    if best and record.lower_bound is not None and record.certificate:
+    if best and record.certificate:
         file = record.certificate
-        lower.append(Figure(value=record.lower_bound, file=file, **ours))
+        with suppress(OptionError, KeyError, TypeError):  # none: told by its doubt
+            bound = Certificate.read(folder / file).content["result"]["lower_bound"]
+            lower.append(Figure(value=bound, file=file, **ours))
     if best and record.makespan is not None and record.permutation is not None:
         order = tuple(job + 1 for job in record.permutation)
         found = Figure(value=record.makespan, schedule=order, **ours)
@@ -313,6 +316,7 @@ def _as_record(one: Row, figure: Figure, problem: Problem[Any] | None) -> Record
         facts = {"makespan": figure.value, "permutation": order}
     elif figure.file:
         facts = {"lower_bound": figure.value, "certificate": figure.file}
+        facts["proof"] = Proof.TREE_EXHAUSTED
     else:
         return None
     return Record(

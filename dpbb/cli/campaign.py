@@ -225,7 +225,7 @@ def run_report(args: argparse.Namespace) -> int:
             shown.pop(name, None)
         print(text, end="")
     where = folders[0] if len(folders) == 1 else Path()
-    rows[where / table.SUFFIX] = [table.row_of(one) for one in records]
+    rows[where / table.SUFFIX] = [table.row_of(one, where) for one in records]
     runs = [*(run_of_record(one) for one in records if one.attempts), *runs]
     refused = []
     for name in args.write:

@@ -178,7 +178,8 @@ def _recorded(text: str, file: str) -> Result:
             objective=known.objective,
             **asdict(known.totals),
         )
-    problem = problem_of(row_of(known), Path(file).parent.parent)
+    folder = Path(file).parent.parent
+    problem = problem_of(row_of(known, folder), folder)
     order = result.permutation
     if order is None or not isinstance(problem, Scheduled):
         return result

@@ -632,7 +632,7 @@ class Tree:
                     part, _, most = jobs[index]
                     ok = lefts[index][0] >= 0 and leaves + decomposed <= most
                     counts = decomposed, leaves, +Counter(dict(enumerate(closed)))
-                    # threads may lose each other's word in ``left``: all is closed?
+                    # a race on ``left`` can hide a stop: then leaves are missing
                     ok = ok and part.open == leaves_of(counts[2], self.n_jobs)
                     yield index, counts if ok else None
             finally:
@@ -752,7 +752,7 @@ class Part:
 
 
 def leaves_of(closed, n_jobs):
-    """Return how many leaves are below closed nodes, of which each depth has some."""
+    """Return how many leaves are below closed nodes, given their number by depth."""
     return sum(count * factorial(n_jobs - depth) for depth, count in closed.items())
 
 

@@ -224,7 +224,7 @@ def test_the_checker_of_one_file_explores_the_same_tree(shop, data):
     expected = naive_tree(shop, tree, best, live=True)
     own = checker.Shop({"times": [list(row) for row in shop.times]})
     whole = checker.Part(1)
-    whole.roots = [()]
+    whole.roots, whole.open = [()], math.factorial(len(shop.times))
     explored = checker.Tree(own, tree.to_json()).explore_all([(whole, best, 10**6)])
     ((_, found),) = explored
     decomposed, leaves, closed = found
