@@ -5,13 +5,13 @@ import pytest
 
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.sets import read_schedules
-from dpbb.campaign.table import read_table
+from dpbb.campaign.table import read_table, row_of
 from dpbb.cli import main
 from dpbb.flowshop.family import read_problem
 from dpbb.proof.certificate import Certificate
-from tests.unit.campaign.test_checking import CONTENT, GOOD, ORDER, VALUE
+from tests.unit.campaign.test_checking import CONTENT, GOOD, ORDER, OTHERS, VALUE
 
-SHOP = read_problem("ta001", blocking=True)
+SHOP, LOWER = read_problem("ta001", blocking=True), "certificates/lower.json.gz"
 
 
 @pytest.fixture
@@ -20,6 +20,7 @@ def folder(tmp_path):
     folder.save(GOOD)
     (folder.path / "certificates").mkdir()
     Certificate(CONTENT).write(folder.path / GOOD.certificate)
+    Certificate(OTHERS["lower"]).write(folder.path / LOWER)
     return folder
 
 
@@ -45,6 +46,12 @@ def test_a_table_is_in_the_form_of_bks_json(folder, tmp_path):
     assert row["ub_data"][0]["schedule"] == [job + 1 for job in ORDER]
 
 
+def test_a_lower_bound_is_what_its_certificate_shows(folder):
+    record = replace(GOOD, status="feasible", certificate=LOWER)
+    found = row_of(record, folder.path).lb_data
+    assert {figure.value for figure in found if figure.file} == {VALUE - 1}
+
+
 def test_another_report_reads_it_back_and_checks_all(folder, tmp_path, capsys):
     file, other = tmp_path / "bks.json", tmp_path / "there" / "bks.json"
     report(folder.path, "--write", file)
@@ -64,6 +71,7 @@ def test_another_report_reads_it_back_and_checks_all(folder, tmp_path, capsys):
         (("ub_data", 0, "schedule"), [1] * 20, "its permutation is none of 20"),
         (("lb_data", 0, "value"), VALUE - 1, f"has the lower bound {VALUE}"),
         (("lb_data", 0, "file"), "none.json.gz", "is not there"),
+        (("lb_data", 0, "file"), f"run/{LOWER}", f"has the lower bound {VALUE - 1}"),
         (("status",), "open", "its figures have closed"),
     ):
         wrong = json.loads(file.read_text())

@@ -58,9 +58,8 @@ def test_rows_are_seldom_only_while_nothing_is_explored():
     stream = io.StringIO()
     progress = ProgressPrinter(stream)
     for seconds, nodes in ((3, 0), (5, 0), (14, 0), (15.5, 9), (16.2, 9), (17, 9)):
-        progress.update(
-            replace(SNAPSHOT, seconds=float(seconds), decomposed=nodes, leaves=0)
-        )
+        told = {"seconds": float(seconds), "decomposed": nodes, "leaves": 0}
+        progress.update(replace(SNAPSHOT, **told))
     times = [line[1:8].strip() for line in lines(stream)[1:]]
     assert times == ["3.0s", "14.0s", "15.5s", "17.0s"]
 
