@@ -315,8 +315,8 @@ def _as_record(one: Row, figure: Figure, problem: Problem[Any] | None) -> Record
         order = tuple(job - 1 for job in figure.schedule)
         facts = {"makespan": figure.value, "permutation": order}
     elif figure.file:
-        facts = {"lower_bound": figure.value, "certificate": figure.file}
-        facts["proof"] = Proof.TREE_EXHAUSTED
+        facts = {"certificate": figure.file, "proof": Proof.TREE_EXHAUSTED}
+        facts["lower_bound"] = figure.value
     else:
         return None
     return Record(

@@ -225,7 +225,6 @@ def run_report(args: argparse.Namespace) -> int:
             shown.pop(name, None)
         print(text, end="")
     where = folders[0] if len(folders) == 1 else Path()
-    rows[where / table.SUFFIX] = [table.row_of(one, where) for one in records]
     runs = [*(run_of_record(one) for one in records if one.attempts), *runs]
     refused = []
     for name in args.write:
@@ -241,7 +240,10 @@ def run_report(args: argparse.Namespace) -> int:
                 if suffix == PAGE:
                     Path(name).write_text(runs_page(runs), encoding="utf-8")
                 elif suffix == table.SUFFIX:
-                    text = table.as_text(table.joined(rows, Path(name)))
+                    own = {
+                        where / suffix: [table.row_of(one, where) for one in records]
+                    }
+                    text = table.as_text(table.joined(rows | own, Path(name)))
                     Path(name).write_text(text, encoding="utf-8")
                 elif suffix in FORMS:
                     Path(name).write_text(FORMS[suffix](records), encoding="utf-8")

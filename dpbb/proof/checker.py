@@ -899,13 +899,13 @@ def audit(certificate, parts, tree, say, *, seed, nodes, draws, everything=False
 
 def explore_again(parts, tree, say):
     """Explore parts again, which must have the claimed counts; returns nodes."""
-    nodes, done, total = 0, 0, max(1, nodes_of(parts))  # forged ones may claim none
-    say(f"explores {counted(parts)}, {nodes_of(parts):,} nodes")
+    nodes, done, total = 0, 0, nodes_of(parts)  # forged ones may claim none
+    say(f"explores {counted(parts)}, {total:,} nodes")
     for index, found in tree.explore_all([(p, p.ubs[1], p.nodes) for p in parts]):
         parts[index].compare(found)
         nodes += found[0] + found[1]
         before, done = done, done + parts[index].nodes
-        if 20 * done // total > 20 * before // total:
+        if done and 20 * done // total > 20 * before // total:
             say(f"explored {done / total:.0%}")
     return nodes
 
