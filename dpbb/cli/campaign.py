@@ -240,11 +240,9 @@ def run_report(args: argparse.Namespace) -> int:
                 if suffix == PAGE:
                     Path(name).write_text(runs_page(runs), encoding="utf-8")
                 elif suffix == table.SUFFIX:
-                    own = {
-                        where / suffix: [table.row_of(one, where) for one in records]
-                    }
-                    text = table.as_text(table.joined(rows | own, Path(name)))
-                    Path(name).write_text(text, encoding="utf-8")
+                    own = [table.row_of(one, where) for one in records]
+                    all_rows = table.joined(rows | {where / suffix: own}, Path(name))
+                    Path(name).write_text(table.as_text(all_rows), encoding="utf-8")
                 elif suffix in FORMS:
                     Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
                 else:
