@@ -1,4 +1,4 @@
-"""A checkpoint of a flow shop's makespan with LB1 and minmin, small, and back again.
+"""A checkpoint of a flow shop's makespan with LB1, small, and back again.
 
     python docs/small_checkpoint.py checkpoint-000012.dpbb ta053.small
     python docs/small_checkpoint.py ta053.small FOLDER/checkpoint-000001.dpbb
@@ -112,16 +112,18 @@ def unpack(content: bytes) -> Checkpoint:
     return replace(saved, units=tuple(units))
 
 
-def tables_of(saved: Checkpoint) -> tuple[NDArray[np.int64], Any, Any, int]:
-    """Return times, least heads and tails, and the upper bound; refuse other trees."""
+def tables_of(saved: Checkpoint) -> tuple[NDArray[np.int64], Any, Any, int, bool]:
+    """Return times, least heads and tails, UB, and if the rule is maxsum, or minmin."""
     problem: Any = saved.spec.problem
-    if saved.spec.tree != TreeOptions(BranchingRule.MINMIN, None, LB1, None):
-        raise SystemExit(f"expected minmin with lb1, got {saved.spec.tree}")
-    return problem.times, problem.least_heads, problem.least_tails, saved.ub
+    rules = (BranchingRule.MINMIN, BranchingRule.MAXSUM)
+    if saved.spec.tree not in [TreeOptions(rule, None, LB1, None) for rule in rules]:
+        raise SystemExit(f"expected minmin or maxsum with lb1, got {saved.spec.tree}")
+    maxsum = saved.spec.tree.branching is BranchingRule.MAXSUM
+    return problem.times, problem.least_heads, problem.least_tails, saved.ub, maxsum
 
 
 @numba.njit
-def code_roots(times, heads, tails_of, ub, decode, depths, shared, tails, code):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def code_roots(times, heads, tails_of, ub, maxsum, decode, depths, shared, tails, code):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write roots as letters, or letters as roots; return the length, -1 if none fits.
 
     The tree is walked from the root down, a stack of nodes at a time. ``low`` and
@@ -171,7 +173,7 @@ def code_roots(times, heads, tails_of, ub, decode, depths, shared, tails, code):
                 bounds[1, j] = most
             least = bounds[:, :r].min()
             prefers = (bounds[1, :r] == least).sum() - (bounds[0, :r] == least).sum()
-            if prefers == 0:
+            if maxsum or prefers == 0:
                 prefers = bounds[0, :r].sum() - bounds[1, :r].sum()
             on_back[level] = prefers < 0
             chosen = bounds[1] if prefers < 0 else bounds[0]
