@@ -241,7 +241,7 @@ class Tuning:
     root_order: tuple[int, ...] | None = _tuning(
         kinds.permutation(),
         "jobs in the order in which siblings are numbered",
-        otherwise="0 to n-1",
+        otherwise="from the ends of the start schedule inwards",
     )
 
     def __init__(self, /, **values: Unpack[TuningKeywords]) -> None:

@@ -82,21 +82,6 @@ def test_sets_of_jobs_have_several_words():
     assert found[-1] == {(0, *range(70))}
 
 
-@pytest.mark.slow
-def test_a_tight_bound_prunes():
-    models = random_models(np.random.default_rng(5), 7)
-    ub = best_cost(models["tight"]) + 1
-    plain = models["completion"]
-    vars(plain).update(models["tight"].__getstate__())
-    assert counted(models["tight"], "cpu", ub)[0] < counted(plain, "cpu", ub)[0]
-
-
-LARGE = [
-    dpbb.FlowShop("ta091", blocking=True),
-    FlowShopProblem(dpbb.read_instance("ta091")).as_text,
-]
-
-
 @pytest.mark.parametrize("n_machines", [1, 2, 9, 17])
 def test_vectors_end_behind_the_last_machine(n_machines):
     """What is there is nobody's, and one compiled code serves all sizes."""
