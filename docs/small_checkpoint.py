@@ -31,7 +31,8 @@ from dpbb.coordination.format import (
     to_bytes,
 )
 from dpbb.coordination.messages import UnitId
-from dpbb.options import LB1, BranchingRule, TreeOptions
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.tree.branching import order_of
 from dpbb.tree.work_unit import WorkUnit
 
 MAGIC = b"small checkpoint 1\n"
@@ -115,11 +116,12 @@ def unpack(content: bytes) -> Checkpoint:
 def tables_of(saved: Checkpoint) -> tuple[NDArray[np.int64], Any, Any, int, bool]:
     """Return times, least heads and tails, UB, and if the rule is maxsum, or minmin."""
     problem: Any = saved.spec.problem
-    rules = (BranchingRule.MINMIN, BranchingRule.MAXSUM)
-    if saved.spec.tree not in [TreeOptions(rule, None, LB1, None) for rule in rules]:
-        raise SystemExit(f"expected minmin or maxsum with lb1, got {saved.spec.tree}")
-    maxsum = saved.spec.tree.branching is BranchingRule.MAXSUM
-    return problem.times, problem.least_heads, problem.least_tails, saved.ub, maxsum
+    rules, tree = (BranchingRule.MINMIN, BranchingRule.MAXSUM), saved.spec.tree
+    if replace(tree, root_order=None) not in [TreeOptions(rule) for rule in rules]:
+        raise SystemExit(f"expected minmin or maxsum with lb1, got {tree}")
+    times = problem.times[order_of(tree, problem.n_jobs)]
+    maxsum = tree.branching is BranchingRule.MAXSUM
+    return times, problem.least_heads, problem.least_tails, saved.ub, maxsum
 
 
 @numba.njit
