@@ -114,7 +114,7 @@ def unpack(content: bytes) -> Checkpoint:
 
 
 def tables_of(saved: Checkpoint) -> tuple[NDArray[np.int64], Any, Any, int, bool]:
-    """Return times, least heads and tails, UB, and if the rule is maxsum, or minmin."""
+    """Return times, least heads and tails, UB, and whether the rule is maxsum."""
     problem: Any = saved.spec.problem
     rules, tree = (BranchingRule.MINMIN, BranchingRule.MAXSUM), saved.spec.tree
     if replace(tree, root_order=None) not in [TreeOptions(rule) for rule in rules]:

@@ -241,7 +241,7 @@ class Tuning:
     root_order: tuple[int, ...] | None = _tuning(
         kinds.permutation(),
         "jobs in the order in which siblings are numbered",
-        otherwise="from the ends of the start schedule inwards",
+        otherwise="start schedule's ends inwards, or 0 to n-1",
     )
 
     def __init__(self, /, **values: Unpack[TuningKeywords]) -> None:

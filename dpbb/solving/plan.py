@@ -179,7 +179,7 @@ class Plan(Known):
         whole = options.cutoff is not None or options.all_optima
         return RunSpec(
             problem=self.problem,
-            tree=tree_of(self.problem, options, self.branching_ub),
+            tree=tree_of(self.problem, options, self.branching_ub, self.permutation),
             instance=self.name,
             upper_bound=self.upper_bound,
             root_bound=None if whole else self.root_bound,

@@ -172,12 +172,14 @@ def options_before(spec: RunSpec) -> SolveOptions:
         for name, value in before.items()
         if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
     }
+    asked = {**kept, "tuning": request.options.get("tuning", {})}
+    options = SolveOptions.from_mapping(asked)
     tuning = Tuning(
         branching_ub=tree.branching_ub,
-        root_order=tree.root_order,
+        root_order=options.tuning.root_order,
         heuristic_threads=spec.tuning.heuristic_threads,  # 0 with a cutoff
     )
-    return SolveOptions.from_mapping({**kept, "tuning": tuning})
+    return options.replace(tuning=tuning)
 
 
 def seconds_of(saved: Checkpoint) -> float:

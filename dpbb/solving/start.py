@@ -11,7 +11,6 @@ from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from threading import Event
 from typing import Any, TypeVar
 
@@ -22,7 +21,7 @@ from dpbb.estimation.result import duration
 from dpbb.heuristics import heuristics_of
 from dpbb.kernels.cores import in_daemon
 from dpbb.options import BranchingRule, EngineName, Heuristics, SolveOptions, Strategy
-from dpbb.problem import Incumbent, StartSearch, n_machines_of, proving_bound, sides_of
+from dpbb.problem import Incumbent, StartSearch, n_machines_of, proving_bound
 from dpbb.progress import Progress
 from dpbb.result import Improvement
 from dpbb.solving.arguments import Call
@@ -85,7 +84,7 @@ def start(call: Call, plan: Plan, cluster: Cluster) -> Plan:
         progress.note(f"strategy {strategy}: {why}")
     if strategy is Strategy.FROM_BELOW:
         plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
-    plan, why = with_rule(with_order(plan), call.should_stop)
+    plan, why = with_rule(plan, call.should_stop)
     progress.waiting("")
     if why:
         progress.note(f"branching {why}")
@@ -234,21 +233,6 @@ def with_rule(
     )
     rule, why = found or (BranchingRule.MAXSUM, "")
     return replace(plan, options=options.replace(branching=rule)), why
-
-
-def with_order(plan: Plan) -> Plan:
-    """Return the plan with trees that begin where they are most like its schedule.
-
-    Jobs come as in it, of both sides by turns. The nodes below an upper bound are the
-    same in any order, but better schedules are often like it, and found sooner.
-    """
-    options, jobs = plan.options, plan.permutation
-    if jobs is None or options.tuning.root_order is not None:
-        return plan
-    sides = [jobs[::-1] if back else jobs for back in sides_of(plan.problem)]
-    order = tuple(dict.fromkeys(chain.from_iterable(zip(*sides, strict=True))))
-    tuning = options.tuning.replace(root_order=order)
-    return replace(plan, options=options.replace(tuning=tuning))
 
 
 def _patience(left: float | None) -> float:

@@ -16,6 +16,7 @@ order: a child is a copy if the child before it takes an equal job.
 """
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,10 @@ chooses among equals, and many a tree does not end. Figures: docs/table.md."""
 
 
 def tree_of(
-    problem: Problem[Any], options: SolveOptions, ub: int | None
+    problem: Problem[Any],
+    options: SolveOptions,
+    ub: int | None,
+    schedule: tuple[int, ...] | None = None,
 ) -> TreeOptions:
     """Return what the tree of a problem with these options depends on.
 
@@ -46,6 +50,7 @@ def tree_of(
 
     ``ub``: the upper bound after the start heuristics, or as given: what MinBranch
     compares with unless ``branching_ub`` is given; None when there is neither.
+    ``schedule``: the best one known, which says the root order unless an option does.
 
     OptionError: MinBranch has no value to compare with.
     """
@@ -59,12 +64,24 @@ def tree_of(
                 "and neither a heuristic nor upper_bound, cutoff or initial gives one"
             )
     root_order = options.tuning.root_order
+    if root_order is None and schedule is not None:
+        root_order = _inwards(problem, schedule)
     tree = TreeOptions(branching, branching_ub, bound_of(problem), root_order)
     kinds = None if options.all_optima else kinds_of(problem)
     if kinds is None:
         return tree
     order = _side_by_side(kinds, tree.root_order)
     return replace(tree, root_order=order, rule_version=2)
+
+
+def _inwards(problem: Problem[Any], schedule: tuple[int, ...]) -> tuple[int, ...]:
+    """Return its jobs from both ends by turns, or from the one that is branched on.
+
+    The nodes below an upper bound are the same in any order, but better schedules are
+    often like one that is known, and found sooner.
+    """
+    sides = [schedule[::-1] if back else schedule for back in sides_of(problem)]
+    return tuple(dict.fromkeys(chain.from_iterable(zip(*sides, strict=True))))
 
 
 def _side_by_side(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from itertools import permutations
 from threading import Event
 
 import numpy as np
 import pytest
 
-import dpbb
 from dpbb.errors import OptionError
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopProblem, taillard_instance
@@ -19,7 +17,7 @@ from dpbb.problem import StartSearch
 from dpbb.progress import Progress
 from dpbb.solving import start
 from dpbb.solving.plan import Plan
-from dpbb.solving.start import chosen_strategy, with_heuristics, with_order, with_rule
+from dpbb.solving.start import chosen_strategy, with_heuristics, with_rule
 from tests.unit.solving.test_plan import ORDER, PROBLEM, plan_of
 
 BEST_VALUE, BEST = min(
@@ -134,15 +132,6 @@ def test_cores_of_this_machine_are_taken_for_no_gpu(host, is_known):
     plan = plan_of(strategy="auto", initial=ORDER, **where)
     _, said = chosen_strategy(plan, engine=None, detached=False)
     assert ("H100" not in said) is is_known
-
-
-def test_trees_begin_where_they_are_like_the_schedule():
-    plan = replace(plan_of(), permutation=(2, 0, 3, 1))
-    sums = dpbb.FlowShop(PROBLEM.instance, objective="total-completion")
-    for problem, order in ((PROBLEM, (2, 1, 0, 3)), (sums, plan.permutation)):
-        found = with_order(replace(plan, problem=problem))
-        assert found.options.tuning.root_order == order
-        assert with_order(found) == found
 
 
 def many_jobs(**options):

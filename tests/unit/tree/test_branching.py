@@ -20,7 +20,7 @@ from dpbb.tree.branching import (
 from tests.oracle import RULES, takes_back
 
 MINMIN, MINBRANCH = BranchingRule.MINMIN, BranchingRule.MINBRANCH
-MAXSUM = BranchingRule.MAXSUM
+MAXSUM, BEST = BranchingRule.MAXSUM, (2, 0, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,18 @@ def shop(times):
 
 
 EQUAL = shop([[3, 9], [8, 1], [3, 9], [4, 4], [8, 1], [3, 9]])
+
+
+@pytest.mark.parametrize(
+    ("sides", "order"),
+    [(("front", "back"), (2, 1, 0, 3)), (("front",), BEST), (("back",), BEST[::-1])],
+)
+def test_a_schedule_says_the_root_order_unless_an_option_does(sides, order):
+    problem = shop([[3, 9], [8, 1], [3, 8], [4, 4]])
+    object.__setattr__(problem, "sides", sides)
+    assert tree_of(problem, SolveOptions(), 20, BEST).root_order == order
+    asked = SolveOptions(tuning={"root_order": (0, 1, 2, 3)})
+    assert tree_of(problem, asked, 20, BEST).root_order == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(
