@@ -79,7 +79,7 @@ class SmallGpu(FakeGpu):
 
 
 class SlowCpu(CpuEngine):
-    """The CPU engine, some thousand times slower."""
+    """The CPU engine, some thousand times slower until ``DPBB_QUICK`` names a file."""
 
     def open(self, *args, **options):
         return SlowSession(super().open(*args, **options))
@@ -93,7 +93,7 @@ class SlowGpu(FakeGpu):
 
 
 class SlowSession:
-    """Waits after every slice, which is a short one."""
+    """Waits after every slice, which is a short one, where there is not that file."""
 
     def __init__(self, session):
         self._session = session
@@ -102,6 +102,8 @@ class SlowSession:
         return getattr(self._session, name)
 
     def advance(self, ub, max_seconds):
+        if Path(os.environ.get("DPBB_QUICK", "")).is_file():
+            return self._session.advance(ub, max_seconds)
         part = self._session.advance(ub, 0.0)
         time.sleep(max_seconds)
         return part

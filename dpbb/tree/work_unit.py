@@ -287,8 +287,10 @@ class WorkUnit:
     def _home_in(self, other: WorkUnit) -> NDArray[np.int64]:
         """Index of the root of ``other`` that each root lies inside, else -1."""
         self._check_same_tree(other)
-        homes = np.empty(len(self), np.int64)
-        _compiled().find_homes(self.paths, other.paths, homes)
+        homes = np.zeros(len(self), np.int64)
+        whole = len(other) == 1 and not other.depths.any()
+        if len(self) and not whole:  # else at once: see ``check``
+            _compiled().find_homes(self.paths, other.paths, homes)
         return homes
 
     # -- set operations ---------------------------------------------------------

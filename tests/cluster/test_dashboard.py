@@ -7,6 +7,7 @@ import urllib.request
 import dask
 import pytest
 
+from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler.page import is_loopback, is_own_name
 from dpbb.errors import ClusterError
 from tests.cluster.support import (
@@ -185,3 +186,15 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
         with dask.config.set({"dpbb.dashboard.controls": True}):
             assert controls.refused is None
     assert controls.refused  # closed, while a page may still be open
+
+
+def test_the_page_of_a_calls_own_cluster_comes_when_somebody_looks():
+    """Bokeh takes a second; a browser asks again by itself."""
+    with embedded_cluster(workers=1, dashboard_address="127.0.0.1:0") as (_, client):
+        with submit(client, spec_of(*SMALL[:2])) as run:
+            run.result()
+        status, text = get(client, "/dpbb")
+        assert (status, text[:13]) == (503, "The dashboard")
+        wait_until(lambda: get(client, "/dpbb")[0] == 200)
+        assert get(client, "/status")[0] == 200
+        assert get(client, "/nothing")[0] == 404

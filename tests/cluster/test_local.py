@@ -166,11 +166,13 @@ def test_a_script_needs_no_main_guard(tmp_path):
     """The workers are processes of their own, not forks of the script."""
     script = tmp_path / "script.py"
     script.write_text(
+        "import sys\n"
         "from dpbb.cluster.local import embedded_cluster\n"
         "at = '127.0.0.1:0'  # another program may take the usual port just now\n"
         "with embedded_cluster(workers=2, dashboard_address=at) as (_, client):\n"
         "    client.wait_for_workers(2)\n"
         "    print('workers', len(client.scheduler_info()['workers']))\n"
+        "print('bokeh' in sys.modules)  # until somebody looks at the dashboard\n"
     )
     done = run(sys.executable, "-W", "error", script)
-    assert (done.stdout, done.stderr) == ("workers 2\n", "")
+    assert (done.stdout, done.stderr) == ("workers 2\nFalse\n", "")

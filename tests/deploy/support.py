@@ -13,7 +13,7 @@ from tests.processes import run
 ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
 """No checkpoint but the last: what is in it was given back at the end."""
 
-SLOW = {"DPBB_ENGINES": "cpu=tests.fake_gpu:SlowCpu", "PYTHONPATH": str(ROOT)}
+SLOWLY = {"DPBB_ENGINES": "cpu=tests.fake_gpu:SlowCpu", "PYTHONPATH": str(ROOT)}
 
 
 def ends(processes):
@@ -45,6 +45,6 @@ def tutorial(folder, environ):
     text = "".join(blocks).replace("ta021", "ta022")
     text = text.replace("--certificate", "--checkpoint-interval 2 --certificate")
     text = text.replace("scancel", "unset DPBB_ENGINES; scancel")
-    environ = {"USER": getpass.getuser(), **os.environ, **environ, **SLOW}
+    environ = {"USER": getpass.getuser(), **os.environ, **environ, **SLOWLY}
     done = run("bash", "-euxc", text, cwd=folder, env=environ, timeout=600)
     assert "proved again" in done.stdout, done.stdout + done.stderr

@@ -4,11 +4,9 @@ import pytest
 
 from dpbb.cli import main
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from tests.deploy.support import tutorial
 from tests.processes import run
 
 SRUN = 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"'
-BATCH = "setsid bash job.sbatch >> dpbb-7.log 2>&1 < /dev/null & echo $! > job.pid"
 TREE = ("ta001", "--cutoff", "1278", "--engine", "cpu")
 
 
@@ -47,16 +45,3 @@ def test_the_job_solves_on_its_own_cluster(tools, tmp_path, monkeypatch):
     assert "no schedule is below 1,278" in run("bash", job, cwd=tmp_path).stdout
     assert load_checkpoint(str(tmp_path / "run")).finished
     assert not list(tmp_path.glob("dpbb-7-*"))
-
-
-@pytest.mark.slow(ci=True)
-@pytest.mark.cluster
-def test_tutorial_runs_as_pasted(tools, tmp_path):
-    """A job at a time, whose process group is what ``squeue`` lists."""
-    pytest.importorskip("cryptography")
-    tools("srun", SRUN)
-    job = f"{tmp_path}/job"
-    tools("sbatch", f"cat > {job}.sbatch; echo Submitted batch job 7\n{BATCH}")
-    tools("squeue", f"[ ! -f {job}.pid ] || ! kill -0 $(cat {job}.pid) || echo 7 dpbb")
-    tools("scancel", f"kill -TERM -- -$(cat {job}.pid)")
-    tutorial(tmp_path, {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"})

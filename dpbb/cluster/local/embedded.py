@@ -90,7 +90,7 @@ def embedded_cluster(
         from distributed import LocalCluster
 
         from dpbb.cluster.local.nanny import EmbeddedWorker
-        from dpbb.cluster.scheduler.page import attach_later
+        from dpbb.cluster.scheduler.page import attach_when_asked
 
         if unwanted():
             raise ClusterError(
@@ -115,7 +115,7 @@ def embedded_cluster(
             warm_up=message,
         )
         started.append(stack.enter_context(cluster))
-        attach_later(cluster.scheduler)
+        attach_when_asked(cluster.scheduler)
         yield cluster, stack.enter_context(_client(cluster))
 
 

@@ -33,11 +33,8 @@ CONTROLS = "dpbb.dashboard.controls"
 HOSTS = "dpbb.dashboard.hosts"
 """Dask setting: further names, of this host or a proxy, that the page answers under."""
 
-DELAY_S = 2.0
-"""Nobody looks at a page so soon; to import Bokeh takes as long as a short solve."""
-
 _expected: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Schedulers that get their dashboard a moment after their start."""
+"""Schedulers that get their dashboard when it is asked for."""
 
 
 class Page:
@@ -57,7 +54,7 @@ class Page:
 
     @property
     def comes(self) -> bool:
-        """Whether the page is there, or will be in a moment."""
+        """Whether the page is there, or will be when it is asked for."""
         return self._application is not None or self._scheduler in _expected
 
     def attach(self) -> None:
@@ -292,40 +289,58 @@ def _refuse_strangers(application: Any, controls: Page) -> None:
     filter_requests(application, Refusal, is_known)
 
 
-def attach_later(scheduler: Any) -> None:
-    """Attach the dashboard to a scheduler of this process that was started without.
+def attach_when_asked(scheduler: Any) -> None:
+    """Have a scheduler of this process get its dashboard when somebody looks at it.
 
-    Until then its port answers, but has no plots. Call it in any thread; does nothing
-    if the scheduler closes before.
+    To import Bokeh takes as long as a short solve, and most runs nobody looks at. Who
+    is first gets a page that loads itself again. Call it in any thread.
     """
-    loop: AbstractEventLoop = scheduler.loop.asyncio_loop
-    if find_spec("bokeh") is not None:
-        _expected.add(scheduler)
+    if find_spec("bokeh") is None:
+        return
+    from tornado.web import Application, RequestHandler
 
-    def start_import() -> None:
-        # a thread of its own: the loop goes on, and no exit waits for it
-        if not scheduler.status.name.startswith("clos"):
-            threading.Thread(target=load, name="dpbb-dashboard", daemon=True).start()
+    loop: AbstractEventLoop = scheduler.loop.asyncio_loop
+    importing = threading.Event()
+
+    class Loading(RequestHandler):
+        """Says that the page comes, and has a browser ask again."""
+
+        def prepare(self) -> None:
+            if not importing.is_set():
+                importing.set()
+                # a thread of its own: the loop goes on, and no exit waits for it
+                threading.Thread(target=load, name="dpbb-page", daemon=True).start()
+            self.set_status(503)
+            self.set_header("Content-Type", "text/plain; charset=utf-8")
+            self.set_header("Retry-After", "1")
+            self.set_header("Refresh", "1")
+            self.finish("The dashboard is being loaded: ask again in a second.\n")
 
     def load() -> None:
         try:
             import distributed.dashboard.scheduler  # noqa: F401
 
             import dpbb.dashboard.page  # noqa: F401
+
+            missing = False
         except ImportError as error:
             logger.warning("no dashboard: %s", error)
-            return
+            missing = True
         if not loop.is_closed():
-            loop.call_soon_threadsafe(attach)
+            loop.call_soon_threadsafe(attach, missing)
 
-    def attach() -> None:
+    def attach(missing: bool) -> None:
+        pages.applications.remove(before)
+        if missing or scheduler.status.name.startswith("clos"):
+            return
         from distributed.dashboard.scheduler import connect
 
-        if scheduler.status.name.startswith("clos"):
-            return
-        connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
+        connect(pages, scheduler.http_server, scheduler, "/")
         plugin = scheduler.extensions.get("dpbb")
         if plugin is not None:
             plugin.page.attach()
 
-    loop.call_soon_threadsafe(lambda: loop.call_later(DELAY_S, start_import))
+    pages = scheduler.http_application
+    before = Application([(".*", Loading)])
+    _expected.add(scheduler)
+    loop.call_soon_threadsafe(pages.add_application, before)
