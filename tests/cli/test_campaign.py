@@ -23,7 +23,7 @@ NODES = (13_440_016, 84)
 """Of the golden table."""
 
 
-@pytest.mark.slow(ci=True)
+@pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.timeout(400)
 def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, dpbb):

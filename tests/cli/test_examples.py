@@ -50,6 +50,7 @@ SAYS = {
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }  # fmt: skip
 
+LONG = ("07_slurm.py", "13_own_search.py")  # a test of SLURM runs the first
 ENVIRON = {"07_slurm.py": {"PATH": ""}}
 """No test submits to a SLURM that it did not start: it is not found."""
 
@@ -60,7 +61,9 @@ def test_every_example_is_known_here():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
-@pytest.mark.parametrize("name", SAYS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else []) for n in SAYS]
+)
 def test_example_runs(name, tmp_path):
     environ = {**os.environ, **ENVIRON.get(name, {})}
     ran = run(sys.executable, EXAMPLES / name, cwd=tmp_path, env=environ)

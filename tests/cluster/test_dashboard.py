@@ -196,5 +196,4 @@ def test_the_page_of_a_calls_own_cluster_comes_when_somebody_looks():
         status, text = get(client, "/dpbb")
         assert (status, text[:13]) == (503, "The dashboard")
         wait_until(lambda: get(client, "/dpbb")[0] == 200)
-        assert get(client, "/status")[0] == 200
         assert get(client, "/nothing")[0] == 404

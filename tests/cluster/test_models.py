@@ -16,6 +16,7 @@ OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_shop_without_buffers_goes_on_from_its_checkpoint(tmp_path):
     times = np.random.default_rng(11).integers(1, 50, (12, 10))
     problem = dpbb.FlowShop(times, blocking=True)

@@ -50,19 +50,13 @@ def compile_kernels(environ):
     """
     for tree in (ENDLESS[:3], TREE[:3]):
         command = ["dpbb", "solve", *tree, "--node-limit", "1", "--workers", "0"]
-        ended = subprocess.run(  # noqa: S603
-            [*command, "--engine", "cpu", "--quiet"],
-            env=environ,
-            timeout=2 * SLOW,
-            check=False,
-        )
+        command += ["--engine", "cpu", "--quiet"]
+        ended = subprocess.run(command, env=environ, timeout=2 * SLOW, check=False)  # noqa: S603
         assert ended.returncode in (3, 4)
 
 
 class Job:
-    """A job of ours, whose workers are slow until there is a file ``quick``.
-
-    It explores little of the minutes that it waits: other tests want the cores.
+    """A job of ours; not to take the cores, it is slow until there is a file ``quick``.
 
     Attributes
     ----------

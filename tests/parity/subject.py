@@ -71,11 +71,11 @@ CPU_TREES = (("ta030", 2178), ("ta042", 2867), ("ta050", 3065), ("ta081", 6090))
 
 SPECS = {
     "reference": Spec(
-        engine="reference", threads=1, golden_limit=100_000, quick_limit=5_000,
+        engine="reference", threads=1, golden_limit=100_000, quick_limit=2_000,
         churned=(("ta016", 1397), ("ta049", 2897), ("ta073", 5676)), slice_s=0.005,
     ),
     "cpu-1": Spec("cpu", 1, 20_000_000, 5_000_000, CPU_TREES, 0.003),
-    "cpu-4": Spec("cpu", 4, 20_000_000, 2_000_000, CPU_TREES, 0.003),
+    "cpu-4": Spec("cpu", 4, 20_000_000, 500_000, CPU_TREES, 0.003),
     "pool": Spec(
         engine="pool", threads=2, golden_limit=20_000, quick_limit=2_000,
         churned=(("ta016", 1397),), slice_s=0.003, tuning=Tuning(pool_size=256),

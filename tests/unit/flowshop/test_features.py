@@ -33,7 +33,7 @@ def test_costs_and_optima_of_many_shops(kind, objective, released):
 @pytest.mark.parametrize(
     ("kind", "objective", "seeds"),
     [
-        ("setups", "max-tardiness", (1, 2, 3)),  # each with equal jobs
+        pytest.param("setups", "max-tardiness", (1, 2, 3), marks=pytest.mark.slow),
         ("lags, unlimited", "weighted-tardiness", (0, 1, 2)),
     ],
 )

@@ -52,15 +52,13 @@ def test_laws_hold(kind, objective):
         check_model(shop.with_ends(*ends), nodes=10, engines=())
 
 
-COMPILED = [("setups", "makespan"), ("blocking", "max-tardiness")]
-SLOW = [
-    pytest.param(*one, marks=pytest.mark.slow)
+COMPILED = [
+    pytest.param(*one, marks=[] if one == LAWFUL[0] else pytest.mark.slow)
     for one in product(KINDS, OBJECTIVES)
-    if one not in COMPILED
 ]
 
 
-@pytest.mark.parametrize(("kind", "objective"), [*COMPILED, *SLOW])
+@pytest.mark.parametrize(("kind", "objective"), COMPILED)
 def test_the_compiled_search_counts_as_the_reference(kind, objective):
     for seed in (1, 3):
         shop, orders, costs = drawn(kind, objective, seed)

@@ -171,6 +171,7 @@ def test_vectors_are_taken_where_they_can_be(kind):
     assert cpu.form_of(problem.shape).in_lanes == IN_LANES[kind]
 
 
+@pytest.mark.slow
 def test_ranges_end_with_the_jobs_left():
     """Vectors of turns begin before the first one, and write over no other values."""
     problem = Turns(np.random.default_rng(8).integers(1, 20, 8))
