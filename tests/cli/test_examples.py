@@ -50,7 +50,7 @@ SAYS = {
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }  # fmt: skip
 
-LONG = ("07_slurm.py", "13_own_search.py")  # a test of SLURM runs the first
+LONG = ("07_slurm.py", "13_own_search.py")  # the first runs on a real SLURM
 ENVIRON = {"07_slurm.py": {"PATH": ""}}
 """No test submits to a SLURM that it did not start: it is not found."""
 

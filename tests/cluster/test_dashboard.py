@@ -1,6 +1,7 @@
 """Page and metrics on a running scheduler, over HTTP."""
 
 import socket
+import sys
 import urllib.error
 import urllib.request
 
@@ -188,12 +189,15 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
     assert controls.refused  # closed, while a page may still be open
 
 
-def test_the_page_of_a_calls_own_cluster_comes_when_somebody_looks():
-    """Bokeh takes a second; a browser asks again by itself."""
+@pytest.mark.parametrize("then", [200, 404])
+def test_the_page_of_a_calls_own_cluster_comes_when_somebody_looks(then, monkeypatch):
+    """Bokeh takes a second, or cannot be imported; a browser asks again by itself."""
+    if then == 404:
+        monkeypatch.setitem(sys.modules, "dpbb.dashboard.page", None)
     with embedded_cluster(workers=1, dashboard_address="127.0.0.1:0") as (_, client):
-        with submit(client, spec_of(*SMALL[:2])) as run:
-            run.result()
         status, text = get(client, "/dpbb")
         assert (status, text[:13]) == (503, "The dashboard")
-        wait_until(lambda: get(client, "/dpbb")[0] == 200)
+        with submit(client, spec_of(*SMALL[:2])) as run:
+            run.result()
+        wait_until(lambda: get(client, "/dpbb")[0] == then)
         assert get(client, "/nothing")[0] == 404

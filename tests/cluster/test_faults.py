@@ -196,7 +196,7 @@ async def submit_and_stop(client):
     await (await submit(client, tiny_spec())).close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 @pytest.mark.timeout(600)  # processes start all the time
 def test_campaign_of_two_seeds():
     """Of ``tests.worlds faults``: several kinds of faults, and every count exact.

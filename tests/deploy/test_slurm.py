@@ -44,10 +44,7 @@ def slurm(tmp_path_factory):
 
 
 def compile_kernels(environ):
-    """Have what the jobs' workers need in Numba's cache: no job's time is for that.
-
-    On two cores that others use, too, it took longer than a job's three minutes.
-    """
+    """Have what the jobs' workers need in Numba's cache: no job's time is for that."""
     for tree in (ENDLESS[:3], TREE[:3]):
         command = ["dpbb", "solve", *tree, "--node-limit", "1", "--workers", "0"]
         command += ["--engine", "cpu", "--quiet"]
@@ -118,10 +115,7 @@ class Job:
 
 @pytest.fixture(scope="module")
 def limited(slurm, tmp_path_factory):
-    """A job that is to be queued again, one that meets its time limit unprepared.
-
-    Other tests may keep the first for three minutes from exploring anything at all.
-    """
+    """A job that is to be queued again, one that meets its time limit unprepared."""
     folder = tmp_path_factory.mktemp("limited")
     return (
         Job(slurm, folder, "again", *ENDLESS, time=5, signal="B:USR1@30"),

@@ -189,10 +189,11 @@ def _loops(host: str) -> bool:
 def _main_application(scheduler: Any) -> Any:
     """Dask's own Bokeh application; None if there is none."""
     tornado = sys.modules.get("bokeh.server.tornado")
-    if tornado is None:
-        return None  # do not import Bokeh where no dashboard needs it
+    kind = getattr(tornado, "BokehTornado", None)
+    if kind is None:  # do not import Bokeh where no dashboard needs it
+        return None
     applications = scheduler.http_application.applications
-    found = (a for a in applications if isinstance(a, tornado.BokehTornado))
+    found = (a for a in applications if isinstance(a, kind))
     return next(found, None)
 
 
@@ -300,14 +301,15 @@ def attach_when_asked(scheduler: Any) -> None:
     from tornado.web import Application, RequestHandler
 
     loop: AbstractEventLoop = scheduler.loop.asyncio_loop
-    importing = threading.Event()
+    importing = False
 
     class Loading(RequestHandler):
         """Says that the page comes, and has a browser ask again."""
 
         def prepare(self) -> None:
-            if not importing.is_set():
-                importing.set()
+            nonlocal importing
+            if not importing:
+                importing = True
                 # a thread of its own: the loop goes on, and no exit waits for it
                 threading.Thread(target=load, name="dpbb-page", daemon=True).start()
             self.set_status(503)
@@ -323,8 +325,9 @@ def attach_when_asked(scheduler: Any) -> None:
             import dpbb.dashboard.page  # noqa: F401
 
             missing = False
-        except ImportError as error:
-            logger.warning("no dashboard: %s", error)
+        except Exception as error:  # noqa: BLE001 (a Bokeh for another NumPy raises any)
+            logger.warning("no dashboard: %r", error)
+            _expected.discard(scheduler)
             missing = True
         if not loop.is_closed():
             loop.call_soon_threadsafe(attach, missing)

@@ -209,8 +209,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             host = str(versions["host"])
             name = str(self.scheduler.workers[worker].name)
             self.hub.hello(worker, nthreads, seats, host=host, cores=cores, name=name)
-            if len(self.scheduler.workers) > 1:  # they will soon share a tree
-                self._threads.submit(_prepare)
+            if len(self.scheduler.workers) > 1 or len(seats) > 1:
+                self._threads.submit(_prepare)  # they will soon share a tree
 
     async def spec(self, run_id: RunId) -> bytes:
         """Return the pickled RunSpec."""

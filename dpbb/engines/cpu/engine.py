@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +27,10 @@ class CpuEngine(Engine):
 
     def availability(self) -> str | None:
         """None: Numba, which it needs, is installed with dpbb."""
-        # a look: to import it takes a second, in which other processes do so, too
-        if find_spec("numba") is None:
-            return "Numba is not installed; install dpbb again"
+        try:
+            import numba  # noqa: F401
+        except ImportError as error:
+            return f"Numba cannot be imported ({error}); install dpbb again"
         return None
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
