@@ -148,7 +148,7 @@ def code_roots(times, heads, tails_of, ub, maxsum, decode, depths, shared, tails
             value = value << 8 | code[place]
             place += 1
     path, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    n_roots, k, n_tails, depth, known = len(depths), 0, 0, 0, 0
+    n_roots, k, n_tails, depth, known, same = len(depths), 0, 0, 0, 0, 0
     if not decode:
         known = depths[0]
         for i in range(known):
@@ -192,12 +192,12 @@ def code_roots(times, heads, tails_of, ub, maxsum, decode, depths, shared, tails
         j = at[level]
         letter = CLOSED
         if not decode and k < n_roots:
-            on_path = True
-            for i in range(level):
-                on_path = on_path and path[i] == at[i]
-            if on_path and path[level] == j:
+            same = min(same, level)
+            while same < level and path[same] == at[same]:
+                same += 1
+            if same == level and path[level] == j:
                 letter = OPEN if known == level + 1 else ENTERED
-            elif on_path and path[level] < j:
+            elif same == level and path[level] < j:
                 return -1
         for bit_of in range(2):  # closed or not, open or entered
             context = odds[level, before[level]]
@@ -266,7 +266,7 @@ def code_roots(times, heads, tails_of, ub, maxsum, decode, depths, shared, tails
         elif letter == OPEN:
             k += 1
             if k < n_roots:
-                known = depths[k]
+                known, same = depths[k], min(same, shared[k])
                 for i in range(shared[k], known):
                     path[i] = tails[n_tails]
                     n_tails += 1

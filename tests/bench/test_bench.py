@@ -2,6 +2,8 @@
 
 import csv
 
+import pytest
+
 from tests.bench import cold, due_dates, estimate, heuristics, progress
 
 
@@ -41,6 +43,7 @@ def test_a_short_run_is_over_before_it_is_estimated():
     assert "1.61e+04" in text
 
 
+@pytest.mark.slow
 def test_sets_of_due_dates_stay_the_same(capsys):
     assert due_dates.due_dates(166)[1][:4] == [807, 652, 162, 248]
     assert due_dates.main(["--objectives", "max-tardiness", "--sets", "166"]) == 0

@@ -16,8 +16,8 @@ import pytest
 from tests.processes import free_port, run
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -49,8 +49,7 @@ def test_commands_run_as_pasted(tmp_path):
 
     A cluster has a free port, and what takes as long as it is told has two seconds.
     """
-    (shop,) = snippets("text")
-    (tmp_path / "shop.csv").write_text(shop, encoding="utf-8")
+    (tmp_path / "shop.csv").write_text(*snippets("text"), encoding="utf-8")
     commands = [text for text in snippets("bash") if "pip install" not in text]
     port = str(free_port())
     script = PROLOGUE + "\n".join(commands).replace("8786", port)
@@ -74,11 +73,14 @@ def test_commands_run_as_pasted(tmp_path):
     assert said.count("proved again") == 2  # by verify and by the checker
 
 
-@pytest.mark.slow(ci=True)
 @pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="no bash")
 @pytest.mark.parametrize(
     ("page", "said"),
-    [("own-shop", "optimal"), ("proof", "proved again"), ("workstation", "status")],
+    [
+        ("own-shop", "optimal"),
+        pytest.param("proof", "proved again", marks=pytest.mark.slow),
+        pytest.param("workstation", "status", marks=pytest.mark.slow),
+    ],
 )
 def test_a_tutorial_runs_as_pasted(page, said, tmp_path):
     """Blocks that are marked so, in one shell; Python is one program."""

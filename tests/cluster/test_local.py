@@ -35,16 +35,15 @@ pytestmark = pytest.mark.cluster
 
 @pytest.mark.slow(ci=True)
 def test_golden_table_through_a_local_cluster():
-    """Every second tree of 1,000 to 1 M nodes: the counts of one process, exactly."""
-    table = [row for row in rows() if 1000 <= row[3] <= 1_000_000][::2]
-    assert len(table) > 20
+    """Each fourth tree of 1,000 to 1 M nodes: the counts of one process, exactly."""
+    table = [row for row in rows() if 1000 <= row[3] <= 1_000_000][::4]
+    assert len(table) > 10
     with local_cluster(4, processes=True) as (_, client):
         for instance, ub, rule, *golden in table:
             with submit(client, spec_of(instance, ub, rule=rule)) as run:
                 outcome = run.result()
             assert counts(outcome) == tuple(golden), (instance, ub, rule)
-            assert outcome.exhausted
-            assert outcome.value is None
+            assert (outcome.exhausted, outcome.value) == (True, None)
 
 
 def test_killed_worker_is_replaced_and_the_counts_stay():
