@@ -192,7 +192,7 @@ def code_roots(times, heads, tails_of, ub, maxsum, decode, depths, shared, tails
         j = at[level]
         letter = CLOSED
         if not decode and k < n_roots:
-            same = min(same, level)
+            same = min(same, level)  # ranks that the path shares with the stack
             while same < level and path[same] == at[same]:
                 same += 1
             if same == level and path[level] == j:
