@@ -3,19 +3,13 @@
 from typing import Any, NoReturn
 
 
-def shown(value: object, most: int = 80) -> str:
-    """Return any value as messages show it: shortened, as a text may be a whole book.
-
-    Parameters
-    ----------
-    most
-        Characters at most.
-    """
+def shown(value: object) -> str:
+    """Return any value as messages show it: shortened; a text may be a whole book."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 (an integer of > 4300 digits, or any class's own)
         return f"a value of type {type(value).__name__} that cannot be printed"
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 class DpbbError(Exception):

@@ -132,8 +132,7 @@ def main() -> None:
     """
     niceness, asker = map(int, sys.argv[1:])
     threading.Thread(target=_end_with, args=(asker,), daemon=True).start()
-    if hasattr(os, "nice"):
-        os.nice(max(0, niceness - os.nice(0)))  # of a nice run, not nicer still
+    os.nice(max(0, niceness - os.nice(0)))  # of a nice run, not nicer still
     with contextlib.suppress(OSError):
         AUTOGROUP.write_text(str(niceness))
     found = answer(sys.stdin.buffer.read())

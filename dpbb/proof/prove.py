@@ -53,7 +53,7 @@ def bound_of(times, job, ends, tails, work, backward):
 
 
 @fast
-def explore(times, heads, fronts, backs, works, taken, kids, sides, ub, most):
+def explore(times, heads, fronts, backs, works, taken, kids, sides, ub):
     """Explore {LB1 < UB}; returns nodes, and the makespan of a better one, if any.
 
     ``fronts`` and ``backs`` have for each depth when machines are free in front, and
@@ -62,7 +62,7 @@ def explore(times, heads, fronts, backs, works, taken, kids, sides, ub, most):
     """
     n, m, depth, nodes = len(times), len(times[0]), 0, 1
     kids[0][n] = -1
-    while depth >= 0 and nodes < most:
+    while depth >= 0:
         kid = kids[depth]
         if kid[n] < 0:  # a new node: bound all children on both sides
             front = heads[0] if sum(sides[:depth]) == depth else fronts[depth]
@@ -129,7 +129,7 @@ def makespan(times, order):
     return ends[-1]
 
 
-def prove(times, ub, most=2**62):
+def prove(times, ub):
     """Return nodes, and the makespan of a schedule below ub: 0, there is none."""
     n, m = len(times), len(times[0])
     heads = [
@@ -142,7 +142,7 @@ def prove(times, ub, most=2**62):
     taken, sides = table([0] * n), table([0] * n)
     kids = table([[0] * (n + 2) for _ in range(n + 1)])
     state = table(times), table(heads), fronts, backs, works, taken, kids, sides
-    return explore(*state, ub, most)
+    return explore(*state, ub)
 
 
 def numbers(text):

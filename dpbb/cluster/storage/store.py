@@ -77,8 +77,7 @@ def _below(folder: str, name: str) -> str:
 
 def _open_here(path: str, flags: int) -> int:
     """Open a file, but no link to one; a pipe is not waited for."""
-    kept = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return os.open(path, flags | kept)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 class Folder:
@@ -195,13 +194,12 @@ class Folder:
         return size
 
     def _sync_names(self) -> None:
-        """See that a renaming survives a power failure, where the system can."""
-        if hasattr(os, "O_DIRECTORY"):
-            handle = os.open(self._path, os.O_DIRECTORY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        """See that a renaming survives a power failure."""
+        handle = os.open(self._path, os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     @_named("read from")
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:

@@ -150,7 +150,7 @@ class RunHeuristics:
         self, stop: threading.Event, threads: int, auto: bool, others: bool
     ) -> None:
         """Search until told to stop, by ``auto``, by the other methods, or by both."""
-        with contextlib.suppress(OSError, AttributeError):  # not everywhere
+        with contextlib.suppress(OSError):  # Linux has it of a thread
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         try:
             spec = self._channel.spec()
