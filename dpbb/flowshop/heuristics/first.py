@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -36,7 +36,7 @@ from dpbb.heuristics import (
     half_the_time,
     improve,
 )
-from dpbb.kernels.cores import physical_cores
+from dpbb.kernels.cores import in_daemon, physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import PROCESSORS, Heuristics
 from dpbb.options.kinds import one_of
@@ -222,12 +222,6 @@ Course = Generator[Sequence[Part]]
 """Groups of heuristics that run one after the other."""
 
 
-class _End(NamedTuple):
-    """How a part ended."""
-
-    outcome: Incumbent | BaseException | None
-
-
 class _Run:
     """Heuristics at work in threads, and the loop that waits for them."""
 
@@ -235,9 +229,8 @@ class _Run:
         self, search: Search, wanted: StartSearch, best: Incumbent | None
     ) -> None:
         self.search, self.wanted, self.best = search, wanted, best
-        self._events: SimpleQueue[Incumbent | _End] = SimpleQueue()
+        self._events: SimpleQueue[Incumbent | Future[Incumbent | None]] = SimpleQueue()
         self._stop = Event()
-        self._threads: list[Thread] = []
 
     def wait_for(self, course: Course) -> None:
         """Run groups of parts one after the other until the last one, or the end.
@@ -245,7 +238,7 @@ class _Run:
         What they find is told in this thread. All end with a proof; an error of a part
         ends the others and is raised here.
         """
-        end, running = self.wanted.end, 0
+        end, begun, running = self.wanted.end, list[Future[Incumbent | None]](), 0
         try:
             while True:
                 if not running:
@@ -253,7 +246,7 @@ class _Run:
                     parts = None if done else next(course, None)
                     if parts is None:
                         return
-                    self._threads = [self._begin(part) for part in parts]
+                    begun = [self._begin(part) for part in parts]
                     running = len(parts)
                 now = time.monotonic()
                 if not self._stop.is_set() and self._enough():
@@ -268,18 +261,15 @@ class _Run:
                     if over:
                         return
                     continue
-                if isinstance(event, _End):
+                if isinstance(event, Future):
                     running -= 1
-                    if isinstance(event.outcome, BaseException):
-                        raise event.outcome
-                    self._take(event.outcome)
+                    self._take(event.result())
                 else:
                     self._take(event)
         finally:
             course.close()
             self._stop.set()
-            for thread in self._threads:
-                thread.join(STOP_S)  # it looks at the stop every few milliseconds
+            wait(begun, STOP_S)  # each looks at the stop every few milliseconds
 
     def _enough(self) -> bool:
         """Whether all is to end."""
@@ -298,7 +288,7 @@ class _Run:
         elif found.value == self.best.value and found.proved:
             self.best = replace(self.best, proved=True)
 
-    def _begin(self, part: Part) -> Thread:
+    def _begin(self, part: Part) -> Future[Incumbent | None]:
         start = self.best
         search = replace(
             self.search,
@@ -308,16 +298,9 @@ class _Run:
             should_stop=lambda: self._stop.is_set() or part.until(),
             elsewhere=lambda: self.best,
         )
-
-        def run() -> None:
-            try:
-                self._events.put(_End(part.heuristic(search, start)))
-            except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
-                self._events.put(_End(error))
-
-        thread = Thread(target=run, name="dpbb-heuristics", daemon=True)
-        thread.start()
-        return thread
+        done = in_daemon(lambda: part.heuristic(search, start), "dpbb-heuristics")
+        done.add_done_callback(self._events.put)
+        return done
 
 
 def _course(run: _Run) -> Course:
