@@ -13,7 +13,6 @@ import sys
 import threading
 import weakref
 from asyncio import AbstractEventLoop
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -296,8 +295,6 @@ def attach_when_asked(scheduler: Any) -> None:
     To import Bokeh takes as long as a short solve, and most runs nobody looks at. Who
     is first gets a page that loads itself again. Call it in any thread.
     """
-    if find_spec("bokeh") is None:
-        return
     from tornado.web import Application, RequestHandler
 
     loop: AbstractEventLoop = scheduler.loop.asyncio_loop
