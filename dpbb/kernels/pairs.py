@@ -257,7 +257,7 @@ def best_side(
     """Side that a node at a depth takes by ``room.bounds``: 0 the front, 1 the back."""
     four = zeros(room.bounds, TILE_4)
     limit = decisive(rule, splat(least, four))
-    key = 0
+    key = int64(0)
     for word in range((groups + 3) // 4):
         key += more_behind(less(load(room.bounds, word * TILE_4, four), limit))
     if key == 0:  # seldom: most nodes are done without sums

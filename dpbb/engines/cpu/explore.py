@@ -158,7 +158,7 @@ def share(tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int) -
 
     An only sibling is given if deeper levels are open.
     """
-    level = next_open(tables, explorer, 0, depth)
+    level = next_open(tables, explorer, int64(0), depth)
     if level > depth or tables.n_jobs - level <= LEAST_GIVEN_JOBS:
         return
     total = 0

@@ -321,7 +321,7 @@ def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
     limit = splat(ub, like)
     nothing = splat(tables.largest, like)
     lows = nothing
-    shut = 0
+    shut = int64(0)
     for group in range(groups):
         at = depth * tables.words + group // 4
         shift = np.uint64(PAIR_LANES * (group & 3))
