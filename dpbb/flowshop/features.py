@@ -37,7 +37,7 @@ class Feature(NamedTuple):
 
 
 FEATURES = {
-    "blocking": Feature("no buffers", ("setups", "lags", "unlimited")),
+    "blocking": Feature("no buffers", ("buffers", "setups", "lags", "unlimited")),
     "buffers": Feature("limited buffers", ("setups", "lags", "unlimited")),
     "setups": Feature("set-ups between jobs", ("lags", "unlimited")),
     "lags": Feature("least times between machines"),
@@ -101,6 +101,7 @@ class Features:
 
     def __post_init__(self) -> None:
         shop, buffers = self.instance, self.buffers
+        asked = {"blocking"} if self.blocking else set()  # buffers say so, too
         if self.setups is None and not self.anticipatory:
             refuse(f"{shop.name}, not anticipatory", "a table of setups", "none")
         if buffers is not None:
@@ -115,7 +116,7 @@ class Features:
             "unlimited": _machines(self.unlimited, shop),
         }.items():
             object.__setattr__(self, name, value)
-        given = self.said()
+        given = asked | self.said().keys()
         for one in FEATURES:
             for other in FEATURES[one].alone:
                 if one in given and other in given:
@@ -280,6 +281,8 @@ def _buffers(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:
 def setups_of(tables: Sequence[FlowShopInstance], shop: FlowShopInstance) -> Times:
     """Return the set-ups of one table, or of one for each machine.
 
+    Tables that are named after machines may come in any order.
+
     InstanceError: they are of other jobs, or of another number of machines.
     """
     n_machines, where = shop.n_machines, f"{shop.name}, setups"
@@ -290,15 +293,22 @@ def setups_of(tables: Sequence[FlowShopInstance], shop: FlowShopInstance) -> Tim
         sizes = " and ".join(sorted({str(one.times.shape) for one in tables}))
         refuse(where, "tables of one size", sizes)
     several = []
-    for one in tables:
+    for at in _machine_order([one.name.rstrip("'") for one in tables], shop):
+        one = tables[at]
         rows = _by_jobs(one.times, one.names.jobs, shop, one.name)
         several.append(_by_jobs(rows.T, one.names.machines, shop, one.name).T)
     return several[0] if len(several) == 1 else np.stack(several, axis=2)
 
 
 def lags_of(table: FlowShopInstance, shop: FlowShopInstance) -> Times:
-    """Return the lags of a table; InstanceError: they are of other jobs."""
-    return _by_jobs(table.times, table.names.jobs, shop, table.name)
+    """Return the lags of a table; InstanceError: they are of other jobs.
+
+    Columns that are named after machines may come in any order.
+    """
+    rows, titles = table.times, table.names.machines
+    if titles:
+        rows = rows[:, _machine_order(titles, shop)]
+    return _by_jobs(rows, table.names.jobs, shop, table.name)
 
 
 def _lags(given: Any, shop: FlowShopInstance) -> Times:
@@ -345,6 +355,19 @@ def _by_jobs(
         refuse(where, f"the jobs of {shop.name}", f"none called {missing[0]}")
     others = [at for at, name in enumerate(names) if name not in jobs]
     return rows[[*map(names.index, jobs), *others]]
+
+
+def _machine_order(titles: Sequence[str], shop: FlowShopInstance) -> list[int]:
+    """Return the titles' numbers as the machines that they end with follow in the shop.
+
+    As they are, unless each is named after a machine of its own.
+    """
+    names = shop.names.machines
+    ends = [[name for name in names if title.endswith(name)] for title in titles]
+    found = [names.index(max(some, key=len)) for some in ends if some]
+    if len({*found}) < len(titles):
+        return [*range(len(titles))]
+    return sorted(range(len(titles)), key=found.__getitem__)
 
 
 def _machines(given: Any, shop: FlowShopInstance) -> tuple[int, ...]:

@@ -65,8 +65,8 @@ def test_set_ups_are_part_of_being_equal():
     assert kinds_of(dpbb.FlowShop(times, setups=one)).tolist() == [0, 0, 1]
     one[0, 2] = 3
     assert kinds_of(dpbb.FlowShop(times, setups=one)) is None
-    lags = [[1], [1], [2]]
-    assert kinds_of(dpbb.FlowShop(times, lags=lags)).tolist() == [0, 0, 1]
+    shop = dpbb.FlowShop(times, lags=[[1], [1], [2]])
+    assert kinds_of(shop).tolist() == [0, 0, 1]
 
 
 def test_maximum_lateness_is_a_maximum_tardiness_of_earlier_dates():
@@ -83,13 +83,10 @@ def test_maximum_lateness_is_a_maximum_tardiness_of_earlier_dates():
 def test_buffers_that_are_enough_are_none():
     times = np.random.default_rng(2).integers(1, 9, (5, 3))
     orders = np.array(list(permutations(range(5))))
-    wide, plain = (
-        dpbb.FlowShop(times, **how) for how in ({"buffers": [4, 9]}, {"lags": None})
-    )
+    wide, plain = dpbb.FlowShop(times, buffers=[4, 9]), dpbb.FlowShop(times)
     assert (wide.evaluate_all(orders) == plain.evaluate_all(orders)).all()
-    assert dpbb.FlowShop(times, buffers="0,0").digest == (
-        dpbb.FlowShop(times, blocking=True).digest
-    )
+    blocking = dpbb.FlowShop(times, blocking=True)
+    assert dpbb.FlowShop(times, buffers="0,0").digest == blocking.digest
 
 
 SETUPS = [[0, 1], [2, 0]]
@@ -98,10 +95,8 @@ SETUPS = [[0, 1], [2, 0]]
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (
-            {"setups": [[0, 1, 2], [1, 0, 2]]},
-            r"setups: .* of shape \(2, 2\) or .*\(2, 3\)",
-        ),
+        ({"setups": [[0], [1]]}, r"setups: .* shape \(2, 2\) or .* the shape \(2, 1\)"),
+        ({"blocking": True, "buffers": [0, 1]}, "blocking without buffers"),
         ({"setups": [[0, 1], [2]]}, "setups: .* got rows of several lengths"),
         ({"setups": [[0, -1], [2, 0]]}, r"setups\[0\]\[1\]: expected .*>= 0, got -1"),
         ({"setups": [[0, float("nan")], [2, 0]]}, r"setups\[0\]\[1\]: .* got nan"),
@@ -122,16 +117,12 @@ def test_what_does_not_fit_is_refused_with_its_place(how, said):
 
 
 def test_a_dash_is_any_number_of_places():
-    shop = dpbb.FlowShop([[1, 2, 3], [3, 4, 5], [2, 2, 2]], buffers="0,-")
-    assert shop.features.buffers == (0, 2)
+    assert dpbb.FlowShop([[1, 2, 3]] * 3, buffers="0,-").features.buffers == (0, 2)
 
 
 def test_every_pair_goes_together_or_is_refused():
-    given = {
-        "blocking": True, "buffers": [1, 0], "setups": SETUPS, "lags": [[1, 2], [0, 1]],
-        "unlimited": [1],
-    }  # fmt: skip
-    assert given.keys() == FEATURES.keys()
+    features = True, [1, 0], SETUPS, [[1, 2], [0, 1]], [1]
+    given = dict(zip(FEATURES, features, strict=True))
     for one, two in permutations(given, 2):
         alone = two in FEATURES[one].alone or one in FEATURES[two].alone
         how = {name: given[name] for name in (one, two)}
@@ -159,6 +150,9 @@ def test_tables_are_files(tmp_path):
     setups.write_text("from,B,A\nB,0,7\nC,2,0\n")
     with pytest.raises(dpbb.InstanceError, match="the jobs of shop, got none called A"):
         dpbb.FlowShop(shop, setups=setups)
+    shop.write_text("job,cut,bake,pack\nA,3,2,1\nB,4,1,1\n")
+    lags.write_text("job,bake,cut\nA,7,5\nB,8,6\n")
+    assert dpbb.FlowShop(shop, lags=lags).lags[:, :2].tolist() == [[5, 7], [6, 8]]
     shop.write_text("job,cut,bake\n2,3,2\n1,4,1\n")
     setups.write_text("job,1,2\n1,0,7\n2,2,0\n")
     with pytest.raises(dpbb.InstanceError, match="as they follow in shop: 2"):
@@ -172,9 +166,15 @@ def test_tables_are_files(tmp_path):
     with pytest.raises(dpbb.InstanceError, match=r"setups\.csv, line 2, cell 3"):
         dpbb.FlowShop(shop, setups=setups)
     both = tmp_path / "setups.json"
-    both.write_text('[{"times": [[0, 7], [2, 0]]}, {"times": [[0, 3], [4, 0]]}]')
-    found = dpbb.FlowShop(shop, setups=both)
-    assert found.features.setups[0, 1].tolist() == [7, 3]
+    cut, bake = '"times": [[0, 7], [2, 0]]', '"times": [[0, 3], [4, 0]]'
+    named = f'[{{"name": "to bake", {bake}}}, {{"name": "cut", {cut}}}]'
+    for text in (
+        f"[{{{cut}}}, {{{bake}}}]",
+        named,
+    ):  # the machines' names, or their order
+        both.write_text(text)
+        found = dpbb.FlowShop(shop, setups=both)
+        assert found.features.setups[0, 1].tolist() == [7, 3]
     both.write_text('[{"times": [[0]]}, {"times": [[0]]}, {"times": [[0]]}]')
     with pytest.raises(dpbb.InstanceError, match="for all machines or 2 tables"):
         dpbb.FlowShop(shop, setups=both)
