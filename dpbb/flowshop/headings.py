@@ -174,6 +174,9 @@ def check_headings(
         refuse_calendar(one.text, one.where, hint)
     if strange := [one for one in machines if _no_machine(one.text)]:
         names = ", ".join(repr(one.text) for one in strange)
+        if turned:
+            expected = "a machine's times (dates and weights take rows that are jobs)"
+            refuse(strange[0].where, expected, f"the heading {names}; remove the row")
         texts = [f'"{one.text}"' if "," in one.text else one.text for one in strange]
         hint = f"; {DATED}" if any(one.n_dates for one in strange) else ""
         got = f"the heading {names}; remove it, or say --skip-columns "
