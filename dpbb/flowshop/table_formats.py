@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpbb.errors import InstanceError, refuse
-from dpbb.flowshop.headings import DATES
+from dpbb.flowshop.headings import DATES, date_of, is_setups
 from dpbb.flowshop.table_form import TableForm
 from dpbb.flowshop.tables import Sheet, Table, first_repeated
 from dpbb.flowshop.text_formats import MAX_SIZE, decoded
@@ -197,10 +197,17 @@ def read_json(content: bytes, path: str) -> list[Table]:
     return [Table(data)]
 
 
+_NO_KEYS = ("objective", "blocking", "buffers", "anticipatory", "lags", "unlimited")
+
+
 def _json_object(data: dict[str, Any], where: str) -> Table:
     if "times" not in data:
         keys = ", ".join(map(repr, data)) or "none"
         refuse(where, "the key 'times'", f"the keys {keys}")
+    for key in data:  # others are remarks
+        if key in _NO_KEYS or is_setups(key) or date_of(key) not in (None, key):
+            expected = f"of a shop times, name, jobs, machines, {', '.join(DATES)}"
+            refuse(where, expected, f"{key!r}; options say what else there is")
     name = data.get("name")
     if name is not None and not isinstance(name, str):
         refuse(where, "a text as 'name'", repr(name)[:40])

@@ -248,11 +248,12 @@ BAD_FILES = [
     ("j.json", '{"time": [[1]]}', "expected the key 'times', got the keys 'time'"),
     ("j.json", '{"times": [[1]], "times": [[2]]}', "different keys, got 'times' twice"),
     ("j.json", '{"times": [[1]], "name": 5}', "expected a text as 'name', got 5"),
+    ("j.json", '{"times": [[1]], "setups": [[0]]}', "'setups'; options say what else"),
+    ("j.json", '{"times": [[1]], "due_date": [5]}', "release, due, .* got 'due_date'"),
     ("j.json", '[{"times": [[1]]}, {"times": [[1]]}]', "got 2 instances; index"),
     ("j.json", "[[1, 2], [3]]", "j.json, row 1: expected 2 processing times .* got 1"),
     ("j.json", '[[1, "2"]]', "j.json, row 0, column 1: .* got '2'"),
     ("j.json", "[" * 100_000, "j.json.* expected JSON"),
-    # NumPy
     ("n.npy", b"", "n.npy: expected a NumPy array file of numbers, got an error"),
 ]
 
