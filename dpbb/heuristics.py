@@ -35,6 +35,7 @@ from dpbb.problem import (
     StartSearch,
     check_way,
     cost_of,
+    evaluated,
     sides_of,
 )
 
@@ -140,7 +141,7 @@ def improve(
     """
     order = check_permutation(permutation, n_jobs=search.problem.n_jobs)
     jobs = np.array(order, np.intp)
-    value = search.problem.evaluate(jobs)
+    value = evaluated(search.problem, jobs)
     if old is not None and value >= old.value:
         return old
     new = Incumbent(value, jobs, source, proved=value <= search.lower_bound)
@@ -424,7 +425,7 @@ class Descent:
     def _cost(self, order: Jobs) -> float:
         """Cost of a permutation, infinite if it has none."""
         try:
-            return int(self._problem.evaluate(order))
+            return evaluated(self._problem, order)
         except ValueError:
             return math.inf
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -425,9 +426,22 @@ def cost_of(problem: Problem[Any], permutation: NDArray[np.intp]) -> int:
         It has none, as with a job before one that it has to wait for.
     """
     try:
-        return problem.evaluate(permutation)
+        return evaluated(problem, permutation)
     except ValueError as error:
         raise OptionError(f"permutation: {error}") from error
+
+
+def evaluated(problem: Problem[Any], permutation: NDArray[np.intp]) -> int:
+    """Exact cost as an int, which JSON and messages take; NumPy's are none.
+
+    InstanceError: it is no whole number.
+    """
+    cost = problem.evaluate(permutation)
+    try:
+        return index(cost)
+    except TypeError:
+        where, got = f"evaluate of {problem.name}", shown(cost)
+        raise InstanceError(f"{where}: expected a whole number, got {got}") from None
 
 
 def costs_of(
@@ -436,7 +450,7 @@ def costs_of(
     """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs)."""
     if isinstance(problem, EvaluatesAll):
         return np.asarray(problem.evaluate_all(permutations), np.int64)
-    return np.array([problem.evaluate(row) for row in permutations], np.int64)
+    return np.array([evaluated(problem, row) for row in permutations], np.int64)
 
 
 def check_way(problem: Problem[Any], permutation: NDArray[np.intp], cost: int) -> None:
@@ -530,7 +544,7 @@ def root_bound(problem: Problem[Any]) -> int:
     """
     jobs = np.arange(problem.n_jobs, dtype=np.intp)
     if problem.n_jobs == 1:
-        return problem.evaluate(jobs)
+        return evaluated(problem, jobs)
     root, least = problem.root_state(), []
     for back in sides_of(problem):
         bounds = np.asarray(problem.child_bounds(root, jobs, back=back))

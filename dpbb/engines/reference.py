@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpbb.engines.base import Device, Engine, HostSession, Slice
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.options import TreeOptions, Tuning
-from dpbb.problem import Problem
+from dpbb.problem import Problem, evaluated
 from dpbb.tree.branching import bound_children, refusal
 from dpbb.tree.work_unit import WorkUnit
 
@@ -197,4 +197,4 @@ class ReferenceSession(HostSession):
         for level, child in zip(self._levels, self._path, strict=True):
             ends[level.back].append(int(level.jobs[child]))
         permutation = np.array([*ends[0], *last, *ends[1][::-1]], np.intp)
-        self._take_leaf(self._problem.evaluate(permutation), permutation)
+        self._take_leaf(evaluated(self._problem, permutation), permutation)

@@ -7,7 +7,7 @@ import pytest
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.problem import NO_CHILD, check_numbers, root_bound, sides_of
+from dpbb.problem import NO_CHILD, check_numbers, evaluated, root_bound, sides_of
 
 SHOP = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
 
@@ -71,14 +71,18 @@ def test_bounds_that_are_not_an_integer_for_each_child_are_refused(bounds):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("n_jobs", 0), ("n_jobs", np.int64(3)), ("trivial_ub", np.int64(100)),
-        ("trivial_ub", 99.5), ("trivial_ub", 2**63),
-    ],
-)  # fmt: skip
+    [("n_jobs", value) for value in (0, np.int64(3))]
+    + [("trivial_ub", value) for value in (np.int64(100), 99.5, 2**63)],
+)
 def test_numbers_that_would_fail_later_are_refused(name, value):
     problem = Root([5, 6, 7])
     check_numbers(problem)
     setattr(problem, name, value)
     with pytest.raises(InstanceError, match=f"{name} of root: expected an int"):
         check_numbers(problem)
+
+
+def test_a_cost_is_a_whole_number_and_becomes_an_int():
+    assert type(evaluated(SimpleNamespace(evaluate=np.sum), np.arange(3))) is int
+    with pytest.raises(InstanceError, match="evaluate of own: expected a whole"):
+        evaluated(SimpleNamespace(name="own", evaluate=np.mean), np.arange(3))

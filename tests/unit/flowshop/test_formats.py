@@ -241,6 +241,7 @@ BAD_FILES = [
     ("j.json", '{"times": [[1], [2]], "jobs": ["a"]}', "expected 2 job names, got 1"),
     ("j.json", '{"times": [[1]], "machines": ["\\u001b"]}', "can be printed"),
     ("c.csv", '1,"2\n3,4\n', "expected CSV, got an error"),
+    ("c.csv", "job,cut,weld\nA,1,2\nSumme,1,2\n", "line 3, cell 1: .*Summe"),
     # JSON
     ("j.json", "", "j.json: expected JSON, got an empty file"),
     ("j.json", "[[1, 2],\n[3, x]]", "j.json, line 2, column 5: expected JSON"),

@@ -41,13 +41,6 @@ def test_machines_have_any_other_name(tmp_path, heading):
     assert (shop.names.machines, shop.names.jobs) == ((heading, "weld"), ("17", "18"))
 
 
-def test_a_row_of_sums_is_no_job(tmp_path):
-    path = tmp_path / "shop.csv"
-    path.write_text("job,cut,weld\nA,1,2\nSumme,1,2\n")
-    with pytest.raises(InstanceError, match=r"line 3, cell 1: .*Summe"):
-        read_instance(path)
-
-
 @pytest.mark.parametrize(
     ("text", "where"),
     [
