@@ -547,11 +547,12 @@ def root_bound(problem: Problem[Any]) -> int:
         return evaluated(problem, jobs)
     root, least = problem.root_state(), []
     for back in sides_of(problem):
-        bounds = np.asarray(problem.child_bounds(root, jobs, back=back))
-        if bounds.dtype.kind not in "iu" or bounds.shape != jobs.shape:
+        bounds = problem.child_bounds(root, jobs, back=back)
+        kind = getattr(bounds, "dtype", np.dtype(object)).kind
+        if kind not in "iu" or bounds.shape != jobs.shape:
             raise InstanceError(
-                f"child_bounds of {problem.name}: expected {len(jobs)} whole numbers, "
-                f"got an array of {bounds.dtype}, shape {bounds.shape}"
+                f"child_bounds of {problem.name}: expected {len(jobs)} whole numbers "
+                f"in an array, got {shown(bounds)}"
             )
         least.append(int(bounds.min()))
     return min(max(least), problem.trivial_ub)

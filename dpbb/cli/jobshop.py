@@ -102,6 +102,8 @@ def _evaluate(args: argparse.Namespace) -> int:
     instance = load(args.instance, data_dir=args.data)
     encoding = Encoding(args.encoding)
     solutions = read_solutions(args.solutions, encoding)
+    if not len(solutions):
+        raise OptionError(f"{args.solutions}: expected solutions, got none")
     costs = evaluate(
         instance,
         solutions,

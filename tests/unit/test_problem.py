@@ -35,7 +35,8 @@ class Root:
 
     def child_bounds(self, _state, jobs, *, back):
         assert jobs.tolist() == [0, 1, 2]
-        return np.array(self.bounds[back])
+        bounds = self.bounds[back]
+        return np.array(bounds) if isinstance(bounds, list) else bounds
 
 
 def test_the_root_bound_is_the_better_of_the_sides():
@@ -61,7 +62,8 @@ def test_sides_that_are_none_are_refused(sides):
 
 
 @pytest.mark.parametrize(
-    "bounds", [[5.0, 6.5, NO_CHILD], [5, 6], [[5, 6, 7]], [True, True, False]]
+    "bounds",
+    [[5.0, 6.5, NO_CHILD], [5, 6], [[5, 6, 7]], [True, True, False], (5, 6, 7)],
 )
 def test_bounds_that_are_not_an_integer_for_each_child_are_refused(bounds):
     """As floats, children that do not exist would become the best of all."""
