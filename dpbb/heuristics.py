@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbb.errors import OptionError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.options import Heuristics
 from dpbb.options.kinds import one_of
 from dpbb.options.permutations import check_permutation
@@ -426,6 +426,8 @@ class Descent:
         """Cost of a permutation, infinite if it has none."""
         try:
             return evaluated(self._problem, order)
+        except InstanceError:
+            raise  # it is no whole number
         except ValueError:
             return math.inf
 

@@ -427,6 +427,8 @@ def cost_of(problem: Problem[Any], permutation: NDArray[np.intp]) -> int:
     """
     try:
         return evaluated(problem, permutation)
+    except InstanceError:
+        raise  # not for this permutation alone
     except ValueError as error:
         raise OptionError(f"permutation: {error}") from error
 
@@ -548,7 +550,7 @@ def root_bound(problem: Problem[Any]) -> int:
     root, least = problem.root_state(), []
     for back in sides_of(problem):
         bounds = problem.child_bounds(root, jobs, back=back)
-        kind = getattr(bounds, "dtype", np.dtype(object)).kind
+        kind = bounds.dtype.kind if isinstance(bounds, np.ndarray) else "O"
         if kind not in "iu" or bounds.shape != jobs.shape:
             raise InstanceError(
                 f"child_bounds of {problem.name}: expected {len(jobs)} whole numbers "

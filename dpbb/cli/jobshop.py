@@ -102,8 +102,6 @@ def _evaluate(args: argparse.Namespace) -> int:
     instance = load(args.instance, data_dir=args.data)
     encoding = Encoding(args.encoding)
     solutions = read_solutions(args.solutions, encoding)
-    if not len(solutions):
-        raise OptionError(f"{args.solutions}: expected solutions, got none")
     costs = evaluate(
         instance,
         solutions,
@@ -112,6 +110,8 @@ def _evaluate(args: argparse.Namespace) -> int:
         device=args.device,
         threads=args.threads,
     )
+    if not len(costs):
+        raise OptionError(f"{args.solutions}: expected solutions, got none")
     feasible = np.flatnonzero(costs >= 0)
     best = int(feasible[costs[feasible].argmin()]) if feasible.size else None
     if args.output is not None:

@@ -111,11 +111,6 @@ def client_in_time(start: Any, most_s: float, **options: Any) -> Client:
 
     Dask limits each call of its own, but waits for ever where the loop that is to make
     them has ended or is blocked, or the cluster is closed by another thread.
-
-    Parameters
-    ----------
-    start, options
-        As for ``distributed.Client``.
     """
 
     class ClientInTime(Client):

@@ -101,7 +101,7 @@ class Features:
 
     def __post_init__(self) -> None:
         shop, buffers = self.instance, self.buffers
-        asked = {"blocking"} if self.blocking else set()  # buffers say so, too
+        asked = {"blocking"} if self.blocking else set()  # "0,0" makes it so, too
         if self.setups is None and not self.anticipatory:
             refuse(f"{shop.name}, not anticipatory", "a table of setups", "none")
         if buffers is not None:

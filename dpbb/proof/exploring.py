@@ -121,13 +121,6 @@ class Found:
 class Explorer:
     """Explores pieces one after the other, in one session as long as that is possible.
 
-    Parameters
-    ----------
-    problem, tree, all_optima
-        Of the claim.
-    engine, device
-        What explores.
-
     Attributes
     ----------
     on_slice

@@ -92,11 +92,6 @@ class Growing:
     ----------
     pruned
         Paths of all children that were.
-
-    Parameters
-    ----------
-    problem, tree, ub
-        Of the tree.
     """
 
     def __init__(self, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:

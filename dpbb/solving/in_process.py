@@ -40,11 +40,6 @@ class InProcessRun:
         What to explore; its engine is one for cores.
     saved
         The state that it goes on from.
-
-    Attributes
-    ----------
-    control
-        Hints to the seat.
     """
 
     dashboard: str | None = None

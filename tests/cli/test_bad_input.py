@@ -24,7 +24,7 @@ FILES = {
     "sequence.txt": 15 * "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 ", "empty.npy": "",
     "list.txt": "ta001\nnope\n", "sched.csv": "name,perm\n",
     "sched2.csv": "name,permutation\nta001,1 x\n", "camp/records/ta001.json": "{}",
-    "camp3/records/ta001.json": "",
+    "camp3/records/ta001.json": "", "five.json": "5",
 }  # fmt: skip
 
 CASES = (Path(__file__).parents[1] / "data/bad_input.txt").read_text().splitlines()[1:]

@@ -7,7 +7,7 @@ import pytest
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.problem import NO_CHILD, check_numbers, evaluated, root_bound, sides_of
+from dpbb.problem import NO_CHILD, check_numbers, cost_of, root_bound, sides_of
 
 SHOP = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
 
@@ -85,6 +85,6 @@ def test_numbers_that_would_fail_later_are_refused(name, value):
 
 
 def test_a_cost_is_a_whole_number_and_becomes_an_int():
-    assert type(evaluated(SimpleNamespace(evaluate=np.sum), np.arange(3))) is int
+    assert type(cost_of(SimpleNamespace(evaluate=np.sum), np.arange(3))) is int
     with pytest.raises(InstanceError, match="evaluate of own: expected a whole"):
-        evaluated(SimpleNamespace(name="own", evaluate=np.mean), np.arange(3))
+        cost_of(SimpleNamespace(name="own", evaluate=np.mean), np.arange(3))

@@ -65,8 +65,7 @@ def test_set_ups_are_part_of_being_equal():
     assert kinds_of(dpbb.FlowShop(times, setups=one)).tolist() == [0, 0, 1]
     one[0, 2] = 3
     assert kinds_of(dpbb.FlowShop(times, setups=one)) is None
-    shop = dpbb.FlowShop(times, lags=[[1], [1], [2]])
-    assert kinds_of(shop).tolist() == [0, 0, 1]
+    assert kinds_of(dpbb.FlowShop(times, lags=[[1], [1], [2]])).tolist() == [0, 0, 1]
 
 
 def test_maximum_lateness_is_a_maximum_tardiness_of_earlier_dates():
@@ -95,7 +94,7 @@ SETUPS = [[0, 1], [2, 0]]
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"setups": [[0], [1]]}, r"setups: .* shape \(2, 2\) or .* the shape \(2, 1\)"),
+        ({"setups": [[0, 1, 2]] * 2}, r"setups: .* of shape \(2, 2\) or .*\(2, 3\)"),
         ({"blocking": True, "buffers": [0, 1]}, "blocking without buffers"),
         ({"setups": [[0, 1], [2]]}, "setups: .* got rows of several lengths"),
         ({"setups": [[0, -1], [2, 0]]}, r"setups\[0\]\[1\]: expected .*>= 0, got -1"),
@@ -121,8 +120,11 @@ def test_a_dash_is_any_number_of_places():
 
 
 def test_every_pair_goes_together_or_is_refused():
-    features = True, [1, 0], SETUPS, [[1, 2], [0, 1]], [1]
-    given = dict(zip(FEATURES, features, strict=True))
+    given = {
+        "blocking": True, "buffers": [1, 0], "setups": SETUPS, "lags": [[1, 2], [0, 1]],
+        "unlimited": [1],
+    }  # fmt: skip
+    assert given.keys() == FEATURES.keys()
     for one, two in permutations(given, 2):
         alone = two in FEATURES[one].alone or one in FEATURES[two].alone
         how = {name: given[name] for name in (one, two)}
@@ -168,10 +170,7 @@ def test_tables_are_files(tmp_path):
     both = tmp_path / "setups.json"
     cut, bake = '"times": [[0, 7], [2, 0]]', '"times": [[0, 3], [4, 0]]'
     named = f'[{{"name": "to bake", {bake}}}, {{"name": "cut", {cut}}}]'
-    for text in (
-        f"[{{{cut}}}, {{{bake}}}]",
-        named,
-    ):  # the machines' names, or their order
+    for text in f"[{{{cut}}}, {{{bake}}}]", named:  # the machines' order or names
         both.write_text(text)
         found = dpbb.FlowShop(shop, setups=both)
         assert found.features.setups[0, 1].tolist() == [7, 3]
