@@ -20,6 +20,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 from dpbb.kernels.compile_process import compile_elsewhere, in_turn
 
@@ -32,9 +34,50 @@ int64: Any = np.int64
 every other type of an argument compiles a helper once more. So does a literal.
 """
 
+
+class _Part(JITCodeLibrary):
+    """The code of a helper, which is linked into its callers and runs nowhere else.
+
+    Numba would optimize it, make machine code of it, and look up its address: a quarter
+    of all the time.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        """Who is told of its Python objects, of which it has none."""
+        return self
+
+    def set_env(self, *_: Any) -> None:
+        """See ``codegen``."""
+
+    def get_pointer_to_function(self, _: str) -> int:
+        """Return 0, as it has no address."""
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        """Its callers are optimized."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+
+class _PartCompiler(Compiler):
+    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+        made: Any = _Part
+        library = library or made(target.codegen(), "part")
+        super().__init__(typing, target, library, *others)  # type: ignore[no-untyped-call]
+
+
 _njit: Any = numba.njit
 _OPTIONS = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
-_INTERNAL = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INTERNAL = {
+    **_OPTIONS,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": _PartCompiler,
+}
 INLINED: Any = {**_INTERNAL, "forceinline": True}
 """Numba's options for a part of every caller: for hot loops and vector arguments.
 (``Any``, as Numba's types say which of them there are since its version 0.68 alone.)

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -143,6 +144,7 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_a_command_may_be_given_again(client, page, tmp_path):
     """Bokeh sends no data that are those of before."""
     options = {"checkpoint_interval_s": 600.0, "checkpoint": str(tmp_path / "saved")}
@@ -188,36 +190,23 @@ def test_a_command_without_the_key_of_the_page_does_nothing(client, page):
         assert not run.done()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 900), (1920, 1000)])
-def test_parts_fill_the_page_and_none_overlaps(client, page, width, height):
-    page.set_viewport_size({"width": width, "height": height})
+def test_parts_fill_the_page_and_none_overlaps(client, page):
+    sides = ("x", "width"), ("y", "height")
     with huge_run(client):
-        page.goto(support.page_address(client))
-        page.locator("#dpbb-status", has_text="running").wait_for()
-        cards = page.locator(".card:visible").all()
-        boxes = [card.bounding_box() for card in cards]
-        assert len(boxes) == 8 + 3
-        for box in boxes:
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= width
-        for box in boxes[:8]:  # runs and devices too; workers, events, details below
-            assert box["y"] + box["height"] <= height
-        for top in {box["y"] for box in boxes}:  # no row has room for another part
-            row = [box for box in boxes if box["y"] == top]
-            assert sum(box["width"] + 8 for box in row) == pytest.approx(
-                width - 12, abs=1
-            )
-        for index, one in enumerate(boxes):
-            for other in boxes[index + 1 :]:
-                beside = (
-                    one["x"] + one["width"] <= other["x"]
-                    or other["x"] + other["width"] <= one["x"]
-                )
-                above = (
-                    one["y"] + one["height"] <= other["y"]
-                    or other["y"] + other["height"] <= one["y"]
-                )
-                assert beside or above
+        for width, height in ((1280, 900), (1920, 1000)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(support.page_address(client))
+            page.locator("#dpbb-status", has_text="running").wait_for()
+            boxes = [one.bounding_box() for one in page.locator(".card:visible").all()]
+            assert len(boxes) == 8 + 3
+            assert all(0 <= one["x"] <= width - one["width"] for one in boxes)
+            assert all(one["y"] + one["height"] <= height for one in boxes[:8])
+            for top in {box["y"] for box in boxes}:  # no row has room for another part
+                row = [box["width"] + 8 for box in boxes if box["y"] == top]
+                assert sum(row) == pytest.approx(width - 12, abs=1)
+            for one, other in combinations(boxes, 2):
+                both = (one, other), (other, one)
+                assert any(a[x] + a[w] <= b[x] for a, b in both for x, w in sides)
 
 
 def test_nothing_is_cut_off_on_a_phone(client, page):
@@ -230,6 +219,7 @@ def test_nothing_is_cut_off_on_a_phone(client, page):
         assert page.evaluate("document.documentElement.scrollWidth") == 420
 
 
+@pytest.mark.slow
 def test_the_page_stays_with_its_run(client, page):
     """Whatever is submitted meanwhile; a reload keeps it, and so does a pick."""
     client.sync(ensure_plugin, client)

@@ -106,6 +106,7 @@ def test_stop_says_that_the_state_was_not_saved(dpbb, address, tmp_path):
     assert str(folder) in ran.err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_is_an_error_without_a_traceback(dpbb):
     with dask_processes(0) as processes:
         wait_until(lambda: dpbb("list", "--scheduler", processes.address).code == 0)

@@ -18,6 +18,7 @@ def two_gpus(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
 
+@pytest.mark.slow
 def test_every_number_of_gpus_explores_the_same_tree(tmp_path, capsys):
     """Counts are compared with the known one, the speed with the first number's."""
     file = tmp_path / "rows.json"

@@ -108,6 +108,7 @@ async def test_adaptive_target_sees_open_runs(c, s):
 
 
 @gen_cluster(client=True, nthreads=ONE * 2, Worker=Nanny, timeout=100)
+@pytest.mark.slow
 async def test_restart_by_anybody_loses_no_work(c, s, a, b):
     """All futures are cancelled, all workers are new, and the run goes on."""
     instance, ub, *golden = LARGE

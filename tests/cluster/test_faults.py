@@ -46,6 +46,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 
 
 @POSIX
+@pytest.mark.slow
 def test_a_killed_nanny_takes_its_worker_along():
     """SIGKILL of the nanny: nobody restarts the worker, another one finishes."""
     with dask_processes(0) as processes:

@@ -118,6 +118,7 @@ def test_a_run_that_every_gpu_refuses_ends_with_the_reason(host):
     assert "Traceback" not in text
 
 
+@pytest.mark.slow
 def test_cores_and_gpus_on_one_run(host, monkeypatch):
     """Every seat its own engine; the slow one holds up neither run nor count."""
     monkeypatch.setattr("dpbb.coordination.balance.PLENTY", 2)  # fake GPUs hold few

@@ -41,6 +41,7 @@ def test_a_class_of_a_script_travels_to_workers():
     assert alone.makespan == there.makespan
 
 
+@pytest.mark.slow
 def test_files_do_not_name_what_a_subclass_overrides(tmp_path):
     problem = NextMachine("ta016")
     with pytest.raises(dpbb.OptionError, match=r"certificate: .* encode\(\)"):

@@ -100,6 +100,7 @@ def ssh_server():
             server.terminate()
 
 
+@pytest.mark.slow
 def test_ssh_cluster():
     """The first host is the scheduler's."""
     with (

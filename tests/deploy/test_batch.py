@@ -34,6 +34,7 @@ def test_what_cannot_be_submitted_is_told(tools, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 def test_the_job_solves_on_its_own_cluster(tools, tmp_path, monkeypatch):
     """Workers come by ``srun``; the exit code is the client's, and no key is left."""
     pytest.importorskip("cryptography")

@@ -122,6 +122,7 @@ def test_an_honest_certificate_is_audited(honest, both):
     assert audited(honest) == checker.AUDITED
 
 
+@pytest.mark.slow
 def test_one_large_unit_is_invented_and_little_explored(honest):
     """(a) 0.1 % is explored; one unit claims a lot, where random descents hardly go."""
     content = copy.deepcopy(honest)
