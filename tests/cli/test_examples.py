@@ -29,7 +29,8 @@ SAYS = {
     ),
     "09_job_shop_tree.py": (
         "optimal, as the tree is exhausted", "359 decomposed, 6 leaves",
-        "makespan     55", "18-27      27-28        1-6       6-10      30-37      10-18",
+        "makespan     55",
+        "18-27      27-28        1-6       6-10      30-37      10-18",
     ),
     "11_windows.py": ("NEH has makespan 3167", "no window of 9 jobs gets better"),
     "12_own_model.py": (
