@@ -32,7 +32,7 @@ IN_LANES = {
     "tight": True,
 }  # fmt: skip
 
-SLOW = "completion", "tight", "setups", "matching"  # more of the same to compile
+SLOW = "completion", "tight", "setups", "matching", "own search"  # more of the same
 
 
 TIMES = np.random.default_rng(3).integers(1, 30, (7, 4))
@@ -207,7 +207,7 @@ class FewTurns(dpbb.Model):
         return bound
 
 
-@pytest.mark.parametrize("width", [1, 5, 6, 11])
+@pytest.mark.parametrize("width", [1, 6, 11])
 def test_ranges_may_end_below_zero(width):
     problem = FewTurns(np.random.default_rng(width).integers(1, 20, (6, width)))
     ub = best_cost(problem) + 1
