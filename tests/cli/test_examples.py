@@ -14,7 +14,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
     "01_solve_taillard.py": ("best known 1278 (optimal)", "makespan     1278"),
     "02_own_shop_from_csv.py": (
-        "optimal, as", "the file it would take", "written: schedule.csv, gantt.png",
+        "optimal, as", "in the order of the file it would take",
+        "written: schedule.csv, gantt.png",
     ),
     "03_existing_cluster.py": ("explored by 2 seats", "makespan     2200"),
     "04_gpu.py": ("status       optimal",),
