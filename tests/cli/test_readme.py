@@ -68,6 +68,7 @@ def test_commands_run_as_pasted(tmp_path):
     finally:
         if shell.poll() is None:
             os.killpg(shell.pid, signal.SIGKILL)
+        shell.stdout.close()
     assert shell.returncode == 0, said
     assert (tmp_path / "gantt.png").is_file()
     assert said.count("proved again") == 2  # by verify and by the checker
