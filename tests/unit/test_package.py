@@ -65,9 +65,9 @@ def test_no_module_imports_a_part_of_numba_before_numba():
     """
     first = {}
     for file in Path(dpbb.__file__).parent.rglob("*.py"):
-        found = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        nodes = [one for one in found if isinstance(one, ast.Import | ast.ImportFrom)]
-        for node in sorted(nodes, key=lambda one: one.lineno):
+        nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        found = [one for one in nodes if isinstance(one, ast.Import | ast.ImportFrom)]
+        for node in sorted(found, key=lambda one: one.lineno):
             names = [one.name for one in node.names]
             names = [str(node.module)] if isinstance(node, ast.ImportFrom) else names
             for name in names:

@@ -34,7 +34,6 @@ IN_LANES = {
 
 SLOW = "completion", "tight", "setups", "matching", "own search"  # more of the same
 
-
 TIMES = np.random.default_rng(3).integers(1, 30, (7, 4))
 BEST = 132
 HERE = {"workers": 0, "verbosity": "quiet"}
