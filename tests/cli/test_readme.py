@@ -65,6 +65,8 @@ def test_commands_run_as_pasted(tmp_path):
     )
     try:
         said, _ = shell.communicate(timeout=500)
+    except subprocess.TimeoutExpired as hung:
+        pytest.fail(f"{hung.output}\n{run('ps', '-fs', str(shell.pid)).stdout}")
     finally:
         if shell.poll() is None:
             os.killpg(shell.pid, signal.SIGKILL)

@@ -10,11 +10,12 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.heuristics import Search
 from tests import oracle
 from tests.parity.beams import SHAPES, SMALL, same_runs
+from tests.unit.modeling.test_cpu import some_slow
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", some_slow(SHAPES, ["wide"]))
 def test_the_nodes_are_those_of_the_cpu(emulated, name):
     outcomes = same_runs(beam_gpu.GpuLevels, SHAPES[name], (40, 9, 1))
     if name != "one machine":

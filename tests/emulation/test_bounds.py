@@ -7,12 +7,15 @@ import pytest
 
 import dpbb
 from tests.oracle import random_nodes
+from tests.unit.modeling.test_cpu import some_slow
 from tests.unit.test_bounds import SHOPS
+
+SLOW = "zeros", "one machine", "two machines", "just below 16 bits"
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@pytest.mark.parametrize("name", SHOPS)
+@pytest.mark.parametrize("name", some_slow(SHOPS, SLOW))
 def test_bounds_are_those_of_the_cpu(emulated, name):
     nodes = random_nodes(len(SHOPS[name]), 200, seed=6)
     for bound in (dpbb.bounds.lb1, dpbb.bounds.lb2):

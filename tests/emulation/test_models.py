@@ -13,13 +13,13 @@ from tests.intervals import unit_between
 from tests.models import KINDS, Turns, random_models
 from tests.unit.flowshop.shops import check_engine, each, random_shop
 from tests.unit.flowshop.test_fixed import BACK, FRONT, drawn
-from tests.unit.modeling.test_cpu import counted
+from tests.unit.modeling.test_cpu import SLOW, counted, some_slow
 from tests.unit.modeling.test_model import best_cost
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_slow(KINDS, {*SLOW} - {"own search"}))
 def test_counts_are_those_of_the_reference(gpu, kind):
     for seed in range(3):
         problem = random_models(np.random.default_rng(seed))[kind]

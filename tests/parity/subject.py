@@ -75,7 +75,7 @@ SPECS = {
         churned=(("ta016", 1397), ("ta049", 2897), ("ta073", 5676)), slice_s=0.005,
     ),
     "cpu-1": Spec("cpu", 1, 20_000_000, 5_000_000, CPU_TREES, 0.003),
-    "cpu-4": Spec("cpu", 4, 20_000_000, 500_000, CPU_TREES[::3], 0.003),
+    "cpu-4": Spec("cpu", 4, 20_000_000, 500_000, CPU_TREES[::-3], 0.003),
     "pool": Spec(
         engine="pool", threads=2, golden_limit=20_000, quick_limit=2_000,
         churned=(("ta016", 1397),), slice_s=0.003, tuning=Tuning(pool_size=256),

@@ -34,7 +34,7 @@ def random_leaf(rng, n_jobs):
     return leaf_of_path(n_jobs, path)
 
 
-@pytest.mark.parametrize(("engine_name", "row"), golden_params(share=32))
+@pytest.mark.parametrize(("engine_name", "row"), golden_params(share=128))
 def test_golden_tree_in_random_intervals(engine_name, row):
     """The same counts from the root cut into random intervals, one after another.
 
@@ -66,10 +66,12 @@ def test_golden_tree_in_random_intervals(engine_name, row):
 
 
 def churned_params():
+    """Engines and trees; all of an engine but the first are slow."""
+    slow = pytest.mark.slow
     return [
-        pytest.param(param.id, *case, marks=param.marks, id=f"{param.id}-{case[0]}")
-        for param in params()
-        for case in SPECS[param.id].churned
+        pytest.param(one.id, *case, marks=[*one.marks, *[slow] * (n > 0)])
+        for one in params()
+        for n, case in enumerate(SPECS[one.id].churned)
     ]
 
 

@@ -14,19 +14,6 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 PROGRAMS = sorted([*ROOT.glob("examples/*.py"), *ROOT.glob("deploy/**/*.py")])
 
 
-def test_examples_are_included_and_not_quoted_as_a_line():
-    """A formatter takes the include for Python where the block says it is Python."""
-    lines = [
-        line
-        for page in PAGES
-        for line in re.findall(r"^--.*examples/.*", page.read_text("utf-8"), re.M)
-    ]
-    assert lines
-    for line in lines:
-        (file,) = re.fullmatch(r'--8<-- "(.*)"', line).groups()
-        assert (ROOT / file).is_file()
-
-
 def imports_of(source: str) -> list[tuple[str, str]]:
     """Module and name of every ``from dpbb... import`` in a program."""
     return [

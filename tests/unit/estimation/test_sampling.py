@@ -67,23 +67,14 @@ def test_golden_trees_are_counted_exactly_when_nothing_is_thinned(rule):
 @settings(max_examples=60)
 @given(st.data())
 def test_every_rule_is_the_tree_by_its_definition(data):
-    tiny = data.draw(problems(max_jobs=6))
-    tree = data.draw(oracle.trees(tiny))
-    ub = data.draw(st.integers(1, tiny.trivial_ub))
-    naive = oracle.naive_tree(tiny, tree, ub)
-    one = sample(shop(tiny.times, tree.bound), tree, ub)[-1].found[0]
-    assert one.decomposed == len(naive.decomposed)
-    assert one.leaves == len(naive.leaves)
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_one_sample_holds_the_trees_of_all_smaller_ubs(data):
+    """And one sample holds the trees of all smaller upper bounds."""
     tiny = data.draw(problems(max_jobs=6))
     tree = data.draw(oracle.trees(tiny))
     ub = data.draw(st.integers(1, tiny.trivial_ub))
     unit = data.draw(st.sampled_from([None, WorkUnit.whole(tiny.n_jobs)]))
-    by_ub = sample(shop(tiny.times, tree.bound), tree, ub, unit)[-1].by_ub
+    found = sample(shop(tiny.times, tree.bound), tree, ub, unit)[-1]
+    naive, one, by_ub = oracle.naive_tree(tiny, tree, ub), found.found[0], found.by_ub
+    assert (one.decomposed, one.leaves) == (len(naive.decomposed), len(naive.leaves))
     fall = data.draw(st.integers(0, min(len(by_ub), ub) - 1))
     naive = oracle.naive_tree(tiny, tree, ub - fall)
     assert by_ub[fall] == len(naive.decomposed) + len(naive.leaves)

@@ -17,6 +17,7 @@ from dpbb.problem import with_ends
 from dpbb.proof import checker
 from tests.models import HERE
 from tests.processes import run
+from tests.unit.flowshop.shops import by_turns
 
 PROGRAM = Path(checker.__file__)
 N, M = 5, 3
@@ -66,8 +67,7 @@ def checked(certificate):
         return checker.FALSE, str(error)
 
 
-@pytest.mark.parametrize("feature", SHOPS)
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("objective", "feature"), by_turns(OBJECTIVES, SHOPS))
 def test_trees_are_the_same(tmp_path, objective, feature):
     for seed in range(3):
         shop = shop_of(objective, feature, seed)
