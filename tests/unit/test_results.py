@@ -130,7 +130,7 @@ def test_both_checkers_find_nothing_false(file):
     found = verify(file, nodes=400_000, draws=4 if file is CLOSED[0] else 0)
     assert all(check.ok for check in found.checks)
     assert found.verdict in checker.EXIT
-    program = [sys.executable, checker.__file__, file, "--draws", "0"]
+    program = [sys.executable, checker.__file__, file, "--draws=0", "--nodes=400000"]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=300)  # noqa: S603
     assert ended.returncode in checker.EXIT.values(), ended.stdout
 
