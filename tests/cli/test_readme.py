@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from textwrap import indent
 
@@ -55,23 +56,23 @@ def test_commands_run_as_pasted(tmp_path):
     script = PROLOGUE + "\n".join(commands).replace("8786", port)
     script = script.replace("dask scheduler", f"dask scheduler --port {port}")
     script = re.sub(r"(--time|--time-limit|sleep) \d+", r"\1 2", script)
-    shell = subprocess.Popen(  # noqa: S603
-        ["bash", "-c", script],  # noqa: S607
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        said, _ = shell.communicate(timeout=500)
-    except subprocess.TimeoutExpired as hung:
-        pytest.fail(f"{hung.output}\n{run('ps', '-fs', str(shell.pid)).stdout}")
-    finally:
-        if shell.poll() is None:
-            os.killpg(shell.pid, signal.SIGKILL)
-        shell.stdout.close()
-    assert shell.returncode == 0, said
+    with (tmp_path / "log").open("w") as log:  # a pipe ends with its last writer
+        shell = subprocess.Popen(  # noqa: S603
+            ["bash", "-c", script],  # noqa: S607
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            code = shell.wait(timeout=500)
+        except subprocess.TimeoutExpired:
+            code = run("ps", "-fs", str(shell.pid)).stdout
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
+    said = (tmp_path / "log").read_text(encoding="utf-8")
+    assert code == 0, said
     assert (tmp_path / "gantt.png").is_file()
     assert said.count("proved again") == 2  # by verify and by the checker
 
