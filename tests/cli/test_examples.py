@@ -45,7 +45,7 @@ SAYS = {
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }  # fmt: skip
 
-QUICK, SLOW = ("01", "02", "09", "10"), pytest.mark.slow
+QUICK, SLOW = ("02", "09", "10"), pytest.mark.slow
 
 pytestmark = pytest.mark.cluster
 

@@ -43,26 +43,27 @@ def on_gpu(found):
     return found[: 1 if obstacle("gpu") else None]
 
 
-def golden_params(share=1, names=tuple(SPECS)):
+def golden_params(share=1, step=1, names=tuple(SPECS)):
     """Engine and row, as far as the engine can take it; large ones marked slow.
 
     Of an engine that cannot run here one row is there, to say why.
 
     Parameters
     ----------
-    share
-        What the limits are divided by, for tests that do more with each row.
+    share, step
+        What the limits are divided by, and of how many rows one is quick at most, for
+        tests that do more with each row.
     names
         Specs of the engines.
     """
     found = []
     for param in params(names):
         spec = SPECS[param.id]
-        for row in rows()[: 1 if obstacle(param.id) else None]:
+        for n, row in enumerate(rows()[: 1 if obstacle(param.id) else None]):
             instance, ub, rule, decomposed, _ = row
             if decomposed > spec.golden_limit:
                 continue
-            slow = decomposed > spec.quick_limit // share
+            slow = n % step or decomposed > spec.quick_limit // share
             marks = [*param.marks, *([pytest.mark.slow] if slow else [])]
             label = f"{param.id}-{instance}@{ub}-{rule}"
             found.append(pytest.param(param.id, row, marks=marks, id=label))

@@ -34,7 +34,7 @@ def random_leaf(rng, n_jobs):
     return leaf_of_path(n_jobs, path)
 
 
-@pytest.mark.parametrize(("engine_name", "row"), golden_params(share=128))
+@pytest.mark.parametrize(("engine_name", "row"), golden_params(share=32, step=5))
 def test_golden_tree_in_random_intervals(engine_name, row):
     """The same counts from the root cut into random intervals, one after another.
 

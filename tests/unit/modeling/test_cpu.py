@@ -32,7 +32,6 @@ IN_LANES = {
     "tight": True,
 }  # fmt: skip
 
-# more of the same
 SLOW = "completion", "tight", "setups", "matching", "own search", "blocking"
 
 TIMES = np.random.default_rng(3).integers(1, 30, (7, 4))
