@@ -7,7 +7,7 @@ import json
 
 def test_estimate_as_json(dpbb):
     ran = dpbb(
-        *("estimate", "ta005", "--upper-bound", 1235, "--json"),
+        *("estimate", "ta005", "--upper-bound", 1235, "--json", "--seconds", 60),
         *("--branching", "minbranch", "--threads", 1, "--engine", "cpu"),
     )
     values = json.loads(ran.out)
