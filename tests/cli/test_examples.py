@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import run
+from tests.quick import some_slow
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
@@ -45,7 +46,7 @@ SAYS = {
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }  # fmt: skip
 
-QUICK, SLOW = ("02", "09", "10"), pytest.mark.slow
+SLOW = {name for name in SAYS if name[:2] not in ("02", "09", "10")}
 
 pytestmark = pytest.mark.cluster
 
@@ -54,9 +55,7 @@ def test_every_example_is_known_here():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[SLOW] * (n[:2] not in QUICK)) for n in SAYS]
-)
+@pytest.mark.parametrize("name", some_slow(SAYS, SLOW))
 def test_example_runs(name, tmp_path):
     environ = os.environ | ({"PATH": ""} if "slurm" in name else {})  # no SLURM there
     ran = run(sys.executable, EXAMPLES / name, cwd=tmp_path, env=environ)

@@ -10,7 +10,7 @@ from dpbb.flowshop.heuristics.plain import neh
 from dpbb.heuristics import Search
 from tests import oracle
 from tests.parity.beams import SHAPES, SMALL, same_runs
-from tests.unit.modeling.test_cpu import some_slow
+from tests.quick import some_slow
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -7,7 +7,7 @@ import pytest
 
 import dpbb
 from tests.oracle import random_nodes
-from tests.unit.modeling.test_cpu import some_slow
+from tests.quick import some_slow
 from tests.unit.test_bounds import SHOPS
 
 SLOW = "zeros", "one machine", "two machines", "just below 16 bits"

@@ -11,9 +11,10 @@ from dpbb.tree.branching import tree_of
 from tests.emulation.support import steals
 from tests.intervals import unit_between
 from tests.models import KINDS, Turns, random_models
+from tests.quick import some_slow
 from tests.unit.flowshop.shops import check_engine, each, random_shop
 from tests.unit.flowshop.test_fixed import BACK, FRONT, drawn
-from tests.unit.modeling.test_cpu import SLOW, counted, some_slow
+from tests.unit.modeling.test_cpu import SLOW, counted
 from tests.unit.modeling.test_model import best_cost
 
 pytestmark = pytest.mark.timeout(600)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.modeling.test_cpu import some_slow
+from tests.quick import some_slow
 
 PAPERS = Path(__file__).parents[2] / "examples" / "papers"
 
@@ -33,9 +33,8 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("case", some_slow(CALLS, CALLS[:2]), ids=lambda case: case[0])
-def test_bounds_counts_and_costs_agree(case, tmp_path, capsys):
-    call, told = case
+@pytest.mark.parametrize(("call", "told"), some_slow(CALLS, CALLS[:2]))
+def test_bounds_counts_and_costs_agree(call, told, tmp_path, capsys):
     (tmp_path / "la01.txt").write_text("2 2\n0 3 1 2\n1 4 0 1\n")
     folder, *arguments = call.format(data=tmp_path).split()
     path = PAPERS / folder / "tables.py"

@@ -10,22 +10,12 @@ from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.problem import kinds_of
 from dpbb.testing import check_model
 from tests.models import HERE
+from tests.quick import one_in
 from tests.unit.modeling.test_cpu import counted
 
 SETUPS = "setups", "late setups"
 KINDS = ("", "blocking", *SETUPS, "lags", "unlimited", "lags, unlimited", "buffers")
-
-
-def by_turns(*values):
-    """Return all combinations; of two that differ in one place by one, one is slow."""
-    return [
-        pytest.param(*(value for _, value in one), marks=[pytest.mark.slow] * (n % 2))
-        for one in product(*map(enumerate, values))
-        for n in [sum(at for at, _ in one)]
-    ]
-
-
-EACH = by_turns(KINDS, OBJECTIVES, (False, True))
+EACH = one_in(2, KINDS, OBJECTIVES, (False, True))
 each = pytest.mark.parametrize(("kind", "objective", "released"), EACH)
 
 

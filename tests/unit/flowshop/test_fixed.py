@@ -16,6 +16,7 @@ from dpbb.problems import decoded, encoded
 from dpbb.proof.verify import verify
 from dpbb.testing import check_model
 from tests.models import HERE
+from tests.quick import some_slow
 from tests.unit.flowshop.shops import KINDS, costs_of, on_cpu, random_shop
 from tests.unit.modeling.test_cpu import counted
 
@@ -52,13 +53,10 @@ def test_laws_hold(kind, objective):
         check_model(shop.with_ends(*ends), nodes=10, engines=())
 
 
-COMPILED = [
-    pytest.param(*one, marks=[] if one == LAWFUL[0] else pytest.mark.slow)
-    for one in product(KINDS, OBJECTIVES)
-]
+EACH = [*product(KINDS, OBJECTIVES)]
 
 
-@pytest.mark.parametrize(("kind", "objective"), COMPILED)
+@pytest.mark.parametrize(("kind", "objective"), some_slow(EACH, {*EACH} - {LAWFUL[0]}))
 def test_the_compiled_search_counts_as_the_reference(kind, objective):
     for seed in (1, 3):
         shop, orders, costs = drawn(kind, objective, seed)

@@ -12,6 +12,7 @@ from dpbb.flowshop.pyjobshop import from_pyjobshop, pyjobshop_model, to_pyjobsho
 from dpbb.flowshop.shop import OBJECTIVES
 from dpbb.text.labels import Names
 from tests.models import HERE
+from tests.quick import one_in
 
 pyjobshop = pytest.importorskip("pyjobshop", reason="needs pyjobshop")
 
@@ -119,14 +120,7 @@ FEATURES = {
 }
 
 
-EACH = [
-    pytest.param(objective, feature, marks=() if (i + j) % 5 == 0 else pytest.mark.slow)
-    for i, objective in enumerate(OBJECTIVES)
-    for j, feature in enumerate(FEATURES)
-]
-
-
-@pytest.mark.parametrize(("objective", "feature"), EACH)
+@pytest.mark.parametrize(("objective", "feature"), one_in(5, OBJECTIVES, FEATURES))
 def test_both_solvers_find_the_same_optimum(objective, feature):
     rng = np.random.default_rng([*map(ord, objective + feature)])
     for released in (False, True):

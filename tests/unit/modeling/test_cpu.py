@@ -24,6 +24,7 @@ from tests.models import (
     Turns,
     random_models,
 )
+from tests.quick import some_slow
 from tests.unit.modeling.test_model import best_cost
 
 IN_LANES = {
@@ -55,10 +56,6 @@ def counted(problem, name, ub, order=None, cuts=()):
     counters = found.counters
     optima = {(leaf.value, *leaf.permutation.tolist()) for leaf in found.optima}
     return counters.decomposed, counters.leaves, counters.closed.tolist(), optima
-
-
-def some_slow(values, slow):
-    return [pytest.param(x, marks=[pytest.mark.slow] * (x in slow)) for x in values]
 
 
 @pytest.mark.parametrize("kind", some_slow(KINDS, SLOW))
