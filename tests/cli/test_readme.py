@@ -15,10 +15,12 @@ from textwrap import indent
 import pytest
 
 from tests.processes import free_port, run
+from tests.quick import some_slow
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
+PAGES = ("own-shop", "optimal"), ("proof", "proved again"), ("workstation", "status")
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -78,14 +80,7 @@ def test_commands_run_as_pasted(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="no bash")
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
-        ("own-shop", "optimal"),
-        pytest.param("proof", "proved again", marks=pytest.mark.slow),
-        pytest.param("workstation", "status", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("page", "said"), some_slow(PAGES, PAGES[1:]))
 def test_a_tutorial_runs_as_pasted(page, said, tmp_path):
     """Blocks that are marked so, in one shell; Python is one program."""
     text = (ROOT / f"docs/{page}.md").read_text("utf-8")

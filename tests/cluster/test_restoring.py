@@ -11,6 +11,7 @@ from distributed import Client
 import dpbb
 from tests.cluster.support import LARGE, books_hold, explored, wait_until
 from tests.processes import dask_processes, run
+from tests.quick import some_slow
 
 pytestmark = [
     pytest.mark.cluster,
@@ -26,9 +27,7 @@ def restored_processes(folder):
     )
 
 
-@pytest.mark.parametrize(
-    "how", ["kill", pytest.param("terminate", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("how", some_slow(["kill", "terminate"], ["terminate"]))
 def test_detached_run_outlives_its_scheduler(tmp_path, how):
     """SIGKILL or SIGTERM, a restart, and ``dpbb attach`` has the exact result."""
     instance, ub, *golden = LARGE

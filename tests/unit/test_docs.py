@@ -14,6 +14,14 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 PROGRAMS = sorted([*ROOT.glob("examples/*.py"), *ROOT.glob("deploy/**/*.py")])
 
 
+def test_examples_are_included_and_not_quoted_as_a_line():
+    """A formatter takes the include for Python where the block says it is Python."""
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    files = re.findall(r'^--8<-- "(examples/.*)"$', text, re.M)
+    assert len(files) == len(re.findall(r"^--.*examples/.*", text, re.M)) > 0
+    assert all((ROOT / file).is_file() for file in files)
+
+
 def imports_of(source: str) -> list[tuple[str, str]]:
     """Module and name of every ``from dpbb... import`` in a program."""
     return [

@@ -13,6 +13,7 @@ from dpbb.modeling.node_lanes import LANES
 from tests import oracle
 from tests.models import TotalCompletion, random_models
 from tests.parity.subject import shop_of
+from tests.quick import some_slow
 
 
 @entry
@@ -86,11 +87,7 @@ def test_makespans_of_all_slots_are_those_of_the_naive_loop(dtype, case, seed):
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "makespan",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("blocking", "setups")),
-    ],
+    "kind", some_slow(["makespan", "blocking", "setups"], ["blocking", "setups"])
 )
 def test_any_model_whose_sides_join_is_searched_in_groups_of_jobs(kind):
     """With vectors, but setups have none."""
