@@ -46,8 +46,8 @@ class Pace:
     def report_s(self, leases: int) -> float:
         """Seconds from one light report of a lease to the next."""
         spec = self._spec
-        seldom = min(leases / MAX_REPORTS, spec.lease_timeout_s / SIGNS_OF_LIFE)
-        return max(spec.options.report_interval_s, seldom)
+        asked = max(spec.options.report_interval_s, leases / MAX_REPORTS)
+        return min(asked, spec.lease_timeout_s / SIGNS_OF_LIFE)
 
     def full_s(self, leases: int) -> float:
         """Seconds from one periodic full report of a lease to the next."""

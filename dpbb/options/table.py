@@ -422,7 +422,7 @@ class SolveOptions:
     report_interval_s: float = _shown(
         kinds.seconds(above=0),
         "seconds between progress rows",
-        "and between reports of a seat; in long runs the rows become rarer",
+        "and between reports of a seat, but at most 19; in long runs rows become rarer",
         default=1.0,
     )
     verbosity: Verbosity = _shown(

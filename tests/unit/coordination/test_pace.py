@@ -26,8 +26,9 @@ def test_reports_of_many_seats_stay_below_the_rates():
 
 
 def test_seats_report_before_their_leases_expire():
-    pace = pace_of(lease_timeout_s=60.0)
-    assert pace.report_s(100_000) * 1.5 < 60 / 2  # an interval is jittered by half
+    for leases, asked_s in ((100_000, 1.0), (1, 60.0)):
+        pace = pace_of(lease_timeout_s=60.0, report_interval_s=asked_s)
+        assert pace.report_s(leases) * 1.5 < 60 / 2  # intervals are jittered by half
 
 
 def test_rate_between_seldom_reports():
