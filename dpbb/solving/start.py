@@ -95,6 +95,8 @@ def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None
     """Say with what a plan goes on, and what it does without."""
     if saved.spec.certificate and plan.options.certificate is None:
         note("no certificate: name its file again (--certificate, certificate=)")
+    if plan.options.checkpoint is None:
+        note("no more checkpoints are written")
     if saved.first_optimum:
         note(f"its first {saved.first_optimum:,} optimal permutations are in its file")
     left = plural(len(saved.units), "part") if saved.units else "nothing"
