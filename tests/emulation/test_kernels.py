@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dpbb.engines import explore_to_end
+from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import kernels as kernels_module
 from dpbb.engines.gpu import pool as pool_module
 from dpbb.engines.gpu.control import DeviceError
@@ -298,6 +299,24 @@ def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
         pages.explore(problem_of(name), TreeOptions(), ub)
 
 
+def test_however_short_launches_are_few_pages_wait(pages, monkeypatch):
+    """Where each begins with what the one before left first, 2,200 wait after these."""
+    have(monkeypatch, 5000, n_warps=2)
+    with pages.session(problem_of("ta041"), TreeOptions(), ub=3100) as session:
+        pool, waiting = session._arm.pool, []
+        for _ in range(80):
+            session.advance(3100, 0.0)
+            waiting.append(pool.size)
+        before = pool.pages()
+        pool.begin_with_deepest()
+        after = pool.pages()
+    assert max(waiting) < 600
+    assert sorted(zip(*before, strict=True)) == sorted(zip(*after, strict=True))
+    depths = (after[1] >> 8).tolist()
+    assert depths == sorted(depths, reverse=True)
+    assert len(set(depths)) > 2
+
+
 @pytest.mark.parametrize("slices", [0, 1])
 def test_a_cleared_session_begins_anew(gpu, slices):
     name, ub, expected = TA016 if steals(gpu) else TA014
@@ -404,7 +423,8 @@ def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
 
 
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):
-    """Even where hardly a page is decomposed whole."""
+    """Even where hardly a page is decomposed whole, the deepest first."""
+    monkeypatch.setattr(explode_module, "MANY_PAGES", 0)
     monkeypatch.setattr(kernels_module, "MOST_CHILDREN", 20)
     monkeypatch.setattr(kernels_module, "FEW_CHILDREN", 6)
     for name, ub, expected in (TA016, TA041):

@@ -24,6 +24,13 @@ logger = logging.getLogger(__name__)
 DRAIN_BATCHES = 64
 """Batches that a warp closes at the end of a launch, deepest nodes first."""
 
+MANY_PAGES = 32
+"""Pages of the pool for each warp from which on a launch begins with the deepest ones.
+
+A launch begins with pages in the order in which the one before left them, the shallow
+ones first: warps find much work below them. Without end that is a search in breadth.
+"""
+
 MOST_LISTED = 32
 """Jobs of a node that an ``Explorer`` lists at a time."""
 
@@ -95,7 +102,8 @@ class Exploding(Arm):
         n_warps = self._limited()
         control.reset(n_warps)
         control["spare_pages"] = self.budget.spare
-        if shrinks:
+        limited = self.budget.limit is not None
+        if shrinks or limited or pool.size > MANY_PAGES * n_warps:
             pool.begin_with_deepest()
         control["shrinks"] = shrinks
         control["drain_batches"] = SHRINKING_BATCHES if shrinks else DRAIN_BATCHES
@@ -110,7 +118,7 @@ class Exploding(Arm):
         self._check_end()
 
     def _limited(self) -> int:
-        """Warps of the next launch; where pages limit them, the pool in order.
+        """Warps of the next launch.
 
         Pages that a better upper bound has left without a node to explore are freed
         then. Explorers close such nodes, too, but there may be one explorer for all of
@@ -124,7 +132,6 @@ class Exploding(Arm):
         budget.look(pool.free_pages)
         if budget.limit is None:
             return self.n_warps
-        pool.begin_with_deepest()
         return min(self.n_warps, budget.limit)
 
     def _check_end(self) -> None:
