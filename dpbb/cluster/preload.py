@@ -7,11 +7,10 @@ off when a scheduler ended. A preloaded worker has the engines imported before i
 unit.
 """
 
-import logging
-
 import dask
 from distributed import Nanny, Scheduler, Worker
 
+from dpbb.cluster.local.process import show_messages
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.scheduler.restoring import CONFIG
 from dpbb.engines.registry import available_engines
@@ -19,7 +18,7 @@ from dpbb.engines.registry import available_engines
 
 async def dask_setup(server: Scheduler | Worker | Nanny) -> None:
     """Set up a scheduler or worker that is starting."""
-    show_warnings(logging.getLogger("dpbb"), logging.getLogger("distributed"))
+    show_messages()
     if isinstance(server, Scheduler):
         # not register_scheduler_plugin: the scheduler starts its plugins itself
         folder = dask.config.get(CONFIG, None)
@@ -27,17 +26,3 @@ async def dask_setup(server: Scheduler | Worker | Nanny) -> None:
         server.add_plugin(DpbbSchedulerPlugin(resume), idempotent=True)
     else:
         available_engines()
-
-
-def show_warnings(ours: logging.Logger, theirs: logging.Logger) -> None:
-    """Show dpbb's warnings and errors where Dask shows its own messages.
-
-    A library is silent unless asked, but whoever looks after a cluster has to learn
-    that a run does not go on. Does nothing where the log is set up otherwise.
-    """
-    if all(isinstance(handler, logging.NullHandler) for handler in ours.handlers):
-        for handler in theirs.handlers:
-            ours.addHandler(handler)
-        ours.propagate = theirs.propagate
-        if ours.level == logging.NOTSET:
-            ours.setLevel(logging.WARNING)

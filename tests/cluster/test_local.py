@@ -79,6 +79,13 @@ def test_embedded_cluster_leaves_no_process():
             os.kill(pid, 0)
 
 
+@pytest.mark.parametrize("level", [logging.WARNING, logging.ERROR])
+def test_warnings_of_a_worker_are_heard_unless_silence_is_wanted(capfd, caplog, level):
+    with caplog.at_level(level, "dpbb"), embedded_cluster(workers=1) as (_, client):
+        client.submit(logging.getLogger("dpbb.x").warning, "no page").result()
+    assert ("no page" in capfd.readouterr().err) == (level == logging.WARNING)
+
+
 def test_embedded_clusters_leave_no_thread_and_no_open_file():
     """Not even Dask's: its loops count a client that they never count off."""
 

@@ -57,6 +57,7 @@ class EmbeddedWorker(ProcessInterface):
             "scheduler": scheduler,
             "dashboard": False,
             "warm_up": warm_up,
+            "log_level": logging.getLogger("dpbb").getEffectiveLevel(),
             **{key: options[key] for key in PASSED_ON if options.get(key) is not None},
         }
         self._spares = spares

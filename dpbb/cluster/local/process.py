@@ -1,6 +1,7 @@
 """Start and end a worker process of the embedded cluster; needs no Dask."""
 
 import contextlib
+import logging
 import os
 import subprocess
 import sys
@@ -22,6 +23,21 @@ def ignore_dasks_warnings() -> None:
     """
     for text in "Port .* is already in use", "Creating scratch directories is taking":
         warnings.filterwarnings("ignore", text, UserWarning)
+
+
+def show_messages(level: int = logging.WARNING) -> None:
+    """Show dpbb's messages from a level on where Dask shows its own.
+
+    A library is silent unless asked, but whoever looks after a cluster has to learn
+    that a run does not go on. Does nothing where the log is set up otherwise.
+    """
+    ours, theirs = logging.getLogger("dpbb"), logging.getLogger("distributed")
+    if all(isinstance(handler, logging.NullHandler) for handler in ours.handlers):
+        for handler in theirs.handlers:
+            ours.addHandler(handler)
+        ours.propagate = theirs.propagate
+        if ours.level == logging.NOTSET:
+            ours.setLevel(level)
 
 
 def launch(environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:

@@ -18,7 +18,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-from dpbb.cluster.local.process import ignore_dasks_warnings
+from dpbb.cluster.local.process import ignore_dasks_warnings, show_messages
 from dpbb.cluster.worker.gpus import seat_kinds
 
 
@@ -35,6 +35,7 @@ def main() -> None:
         order: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301
     except EOFError:
         return
+    show_messages(order.pop("log_level"))
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     warm_up = order.pop("warm_up", None)
     if warm_up is not None:
