@@ -380,7 +380,7 @@ class Exploration:
             least_lb=self._last.least_lb,
             best=self._best,
             explore_s=self._explore_s,
-            energy_j=None if full is None else self._used_energy(),
+            energy_j=self._used_energy(),
             full=full,
             gift=gift,
             age_s=age_s,

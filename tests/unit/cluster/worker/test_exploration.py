@@ -78,7 +78,7 @@ class ScriptedSession:
 
 
 def explore(link, slices, optima=(), **options):
-    """Run a lease; returns the session and whether it can be used again."""
+    """Run a lease of one watt; returns the session and whether it can be used again."""
     clock = Clock()
     options = {"report_interval_s": 1e6, "checkpoint_interval_s": 1e6} | options
     spec = tiny_spec(n_jobs=3, **options)
@@ -88,7 +88,8 @@ def explore(link, slices, optima=(), **options):
 
     first, module.FIRST_REPORT_S = module.FIRST_REPORT_S, 1e6
     try:
-        return session, Exploration(spec, lease, session, link, clock).run()
+        told = spec, lease, session, link, clock, lambda: clock.now
+        return session, Exploration(*told).run()
     finally:
         module.FIRST_REPORT_S = first
 
@@ -181,7 +182,7 @@ def test_donation_is_a_gift_at_once():
     link.control.hint(report=True)
     session, reusable = explore(link, 3)
     light, donation, last = link.reports
-    assert light.full is None
+    assert (light.full, light.energy_j) == (None, 1.0)
     assert donation.gift == WorkUnit.from_paths(3, [(2,)])
     assert donation.full is None
     assert session.given == [12]
