@@ -14,7 +14,6 @@ from dpbb.engines.gpu import pool as pool_module
 from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels
-from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
@@ -109,7 +108,6 @@ def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):
 def test_paths_of_more_than_256_jobs(gpu, monkeypatch):
     """Digits of 16 bits; memory for the worst case would be a gigabyte."""
     have(monkeypatch, 5000)
-    monkeypatch.setattr(PageLayout, "pages_per_warp", 100)
     rng = random.Random(300)
     times = [[rng.randint(1, 99) for _ in range(3)] for _ in range(300)]
     problem = FlowShopProblem(FlowShopInstance("300x3", times))
@@ -261,9 +259,9 @@ def have(monkeypatch, n_pages, n_warps=8):
     monkeypatch.setattr(Exploding, "plan", lambda *a, **k: plan)
 
 
-@pytest.mark.parametrize("n_pages", [1465, 1520, 3000])
+@pytest.mark.parametrize("n_pages", [345, 400, 3000])
 def test_fewer_explorers_when_pages_are_used_up(pages, monkeypatch, caplog, n_pages):
-    """50 jobs: an explorer can hold 1375 pages, and eight of them are not stopped."""
+    """50 jobs: an explorer can hold 251 pages, and eight of them are not stopped."""
     name, ub, expected = TA041
     have(monkeypatch, n_pages)
     with caplog.at_level(logging.WARNING):
@@ -274,7 +272,7 @@ def test_fewer_explorers_when_pages_are_used_up(pages, monkeypatch, caplog, n_pa
 
 def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch):
     """By all warps at once, as one explorer alone may be left to go on."""
-    have(monkeypatch, 1600)
+    have(monkeypatch, 400)
     problem = problem_of("ta041")
     ub = problem.trivial_ub
     with pages.session(problem, TreeOptions(), ub=ub) as session:
@@ -366,8 +364,7 @@ def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
     if name == "ta111" and steals(gpu):
         pytest.skip("explorers of this arm need more memory than there is")
     if name == "ta111":
-        have(monkeypatch, 5000)
-        monkeypatch.setattr(PageLayout, "pages_per_warp", 100)
+        have(monkeypatch, 9000)
     ub = problem.trivial_ub
     with gpu.session(problem, TreeOptions(), ub=ub) as session:
         session.advance(ub, 0.0)

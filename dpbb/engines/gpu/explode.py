@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import ARENA, LANES, NO_VALUE, Stop, up
-from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, plan_memory
+from dpbb.engines.gpu.memory import MANY_PAGES, MemoryPlan, PageBudget, plan_memory
 from dpbb.engines.gpu.pool import Arm, PagePool
 from dpbb.errors import InvariantError
 
@@ -23,13 +23,6 @@ logger = logging.getLogger(__name__)
 
 DRAIN_BATCHES = 64
 """Batches that a warp closes at the end of a launch, deepest nodes first."""
-
-MANY_PAGES = 32
-"""Pages of the pool for each warp from which on a launch begins with the deepest ones.
-
-A launch begins with pages in the order in which the one before left them, the shallow
-ones first: warps find much work below them. Without end that is a search in breadth.
-"""
 
 MOST_LISTED = 32
 """Jobs of a node that an ``Explorer`` lists at a time."""
@@ -78,7 +71,7 @@ class Exploding(Arm):
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
         super().__init__(kernels, pool, plan)
-        self.budget = PageBudget(plan.n_pages, pool.layout.pages_per_warp)
+        self.budget = PageBudget(plan.n_pages, kernels.shape.pages_per_warp)
         self._pruned_at = NO_VALUE
 
     @staticmethod
@@ -149,13 +142,13 @@ class Exploding(Arm):
             )
         if stop is not Stop.OUT_OF_PAGES:
             return
-        if budget.is_last and not control["batches"]:
+        if budget.limit == 1 and not control["batches"]:
             raise DeviceError(
                 f"{pool.n_pages} pages of device memory are used up by open "
                 "nodes; use a device with more free memory, or the cpu engine"
             )
         before = budget.limit
-        budget.used_up(control["n_warps"], pool.free_pages)
+        budget.used_up(pool.free_pages)
         if budget.limit != before:
             logger.warning(
                 "pages of device memory used up: going on with %d of %d warps "

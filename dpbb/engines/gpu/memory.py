@@ -28,12 +28,16 @@ MEMORY_SHARE = 0.5
 """Part of the free device memory that a session's pages may take."""
 LEAST_WARPS = 4
 """Warps that must have memory; those of a block that have none stay idle."""
+MANY_PAGES = 32
+"""Pages of the pool for each warp from which on a launch begins with the deepest ones.
+
+A launch begins with pages in the order in which the one before left them, the shallow
+ones first: warps find much work below them. Without end that is a search in breadth.
+"""
 SPARE_PAGES = 1 << 16
 """Pages beyond the worst case of the explorers: loaded roots in partly filled pages."""
 SPARE_SHARE = 4
 """One in so many pages is left free by all explorers."""
-FEWER = 4
-"""One in so many explorers goes on when pages are used up."""
 CLAIM = 64
 """Pages that an explorer may have at hand beside those it fills."""
 
@@ -80,20 +84,20 @@ def plan_memory(
     pages = shape.pages
     budget = int(free_bytes * MEMORY_SHARE)
     per_page = pages.page_bytes + 4 * 6  # next, meta, pool, out, twice in the ring
-    least = pages.pages_per_warp + 64
+    least = shape.pages_per_warp + CLAIM
     least_warps = min(shape.warps, LEAST_WARPS)
     while True:
         n_leaves = leaf_capacity(32 * n_warps, all_optima=all_optima)
         leaf_bytes = n_leaves * 4 * pages.leaf_words
         n_pages = (budget - leaf_bytes) // per_page
         if n_pages >= least + 32 * n_warps:
-            wanted = n_warps * pages.pages_per_warp + SPARE_PAGES
+            wanted = n_warps * (shape.pages_per_warp + MANY_PAGES) + SPARE_PAGES
             return MemoryPlan(int(min(n_pages, wanted, 1 << 30)), n_warps, n_leaves)
         if n_warps <= least_warps:
             raise EngineUnavailable(
                 f"{shape.model.described} need "
-                f"{per_page * (least + 32 * n_warps) / 2**30:.1f} GiB on the device, "
-                f"a session may take {budget / 2**30:.1f} ({MEMORY_SHARE:.0%} of what "
+                f"{per_page * (least + 32 * n_warps) / 2**30:.2f} GiB on the device, "
+                f"a session may take {budget / 2**30:.2f} ({MEMORY_SHARE:.0%} of what "
                 "is free)"
             )
         n_warps = max(least_warps, n_warps // 2)
@@ -253,8 +257,6 @@ class PageBudget:
     limit : int or None
         Most explorers; None: all. While there is a limit, pages of deep nodes have to
         be explored first: only then is the worst case that of an explorer.
-    spare : int
-        Pages that they have to leave free.
 
     Parameters
     ----------
@@ -266,39 +268,29 @@ class PageBudget:
 
     def __init__(self, n_pages: int, pages_per_warp: int) -> None:
         self._need = pages_per_warp + CLAIM
-        self._spare_of_all = max(self._need, n_pages // SPARE_SHARE)
-        self._plenty = (n_pages + self._spare_of_all) // 2
+        self._spare = max(self._need, n_pages // SPARE_SHARE)
+        self._plenty = (n_pages + self._spare) // 2
         self.limit: int | None = None
-        self.spare = self._spare_of_all
 
     @property
-    def is_last(self) -> bool:
-        """Whether there is nothing left to give up: one explorer, no spare page."""
-        return self.limit == 1 and self.spare == 0
+    def spare(self) -> int:
+        """Pages that the explorers have to leave free."""
+        return self._spare if self.limit is None else 0
 
     def loadable(self, free: int, *, explores: bool) -> int:
         """Pages that new roots may fill; none while explorers are short of pages."""
         if explores and self.limit is not None:
             return 0
-        return free - self._spare_of_all
+        return free - self._spare
 
     def look(self, free: int) -> None:
         """Before a launch: take back a limit that the free pages have made needless."""
-        if self.limit is None:
-            return
-        enough = free // self._need
-        if free >= self._plenty:
-            self.limit, self.spare = None, self._spare_of_all
-        elif enough >= self.limit:
-            self.limit, self.spare = enough, 0
+        if self.limit is not None:
+            most = max(self.limit, free // self._need)
+            self.limit = None if free >= self._plenty else most
 
-    def used_up(self, explorers: int, free: int) -> None:
-        """After a launch of so many explorers that has run out of pages."""
+    def used_up(self, free: int) -> None:
+        """After a launch that has run out of pages: so many find enough of them."""
         if self.limit is None:  # all of them need more than that
             self._plenty = max(self._plenty, free + 1)
-        enough = max(1, free // self._need)
-        fewer = explorers // FEWER
-        if fewer <= enough or free // 2 < self._need:
-            self.limit, self.spare = enough, 0
-        else:
-            self.limit, self.spare = fewer, free // 2
+        self.limit = max(1, free // self._need)
