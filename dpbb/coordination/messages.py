@@ -248,8 +248,7 @@ class Report:
     explore_s
         Seconds spent in the engine since the grant.
     energy_j
-        Joules that the device used since the grant; None in a report without a full
-        part, and from a device that does not say.
+        Joules that the device used since the grant; None if it does not say.
     full
         None in a light report.
     gift

@@ -95,14 +95,14 @@ class Exploding(Arm):
         n_warps = self._limited()
         control.reset(n_warps)
         control["spare_pages"] = self.budget.spare
-        limited = self.budget.limit is not None
-        if shrinks or limited or pool.size > MANY_PAGES * n_warps:
-            pool.begin_with_deepest()
         control["shrinks"] = shrinks
         control["drain_batches"] = SHRINKING_BATCHES if shrinks else DRAIN_BATCHES
         control["budget_ns"] = int(seconds * 1e9)
         blocks = -(-n_warps // self._kernels.shape.warps)
         control.send()
+        limited = self.budget.limit is not None
+        if shrinks or limited or pool.size > MANY_PAGES * n_warps:
+            pool.begin_with_deepest()
         self._kernels.explore(pool.stream, blocks, pool.arena)
         pool.settle()
         with nullcontext() if orders is None else orders.reach(control.address):
@@ -142,17 +142,16 @@ class Exploding(Arm):
             )
         if stop is not Stop.OUT_OF_PAGES:
             return
-        if budget.limit == 1 and not control["batches"]:
+        if budget.is_last and not control["batches"]:
             raise DeviceError(
                 f"{pool.n_pages} pages of device memory are used up by open "
                 "nodes; use a device with more free memory, or the cpu engine"
             )
         before = budget.limit
-        budget.used_up(pool.free_pages)
+        budget.used_up(control["n_warps"], pool.free_pages)
         if budget.limit != before:
             logger.warning(
-                "pages of device memory used up: going on with %d of %d warps "
-                "(balance=steal needs less memory)",
-                budget.limit,
+                "pages of device memory used up: going on with %d of %d warps",
+                min(budget.limit or self.n_warps, self.n_warps),
                 self.n_warps,
             )

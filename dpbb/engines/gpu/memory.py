@@ -38,6 +38,8 @@ SPARE_PAGES = 1 << 16
 """Pages beyond the worst case of the explorers: loaded roots in partly filled pages."""
 SPARE_SHARE = 4
 """One in so many pages is left free by all explorers."""
+FEWER = 4
+"""One in so many explorers goes on when pages are used up."""
 CLAIM = 64
 """Pages that an explorer may have at hand beside those it fills."""
 
@@ -257,6 +259,8 @@ class PageBudget:
     limit : int or None
         Most explorers; None: all. While there is a limit, pages of deep nodes have to
         be explored first: only then is the worst case that of an explorer.
+    spare : int
+        Pages that they have to leave free.
 
     Parameters
     ----------
@@ -268,29 +272,44 @@ class PageBudget:
 
     def __init__(self, n_pages: int, pages_per_warp: int) -> None:
         self._need = pages_per_warp + CLAIM
-        self._spare = max(self._need, n_pages // SPARE_SHARE)
-        self._plenty = (n_pages + self._spare) // 2
+        self._spare_of_all = max(self._need, n_pages // SPARE_SHARE)
+        self._plenty = (n_pages + self._spare_of_all) // 2
         self.limit: int | None = None
+        self.spare = self._spare_of_all
 
     @property
-    def spare(self) -> int:
-        """Pages that the explorers have to leave free."""
-        return self._spare if self.limit is None else 0
+    def is_last(self) -> bool:
+        """Whether there is nothing left to give up: one explorer, no spare page."""
+        return self.limit == 1 and self.spare == 0
 
     def loadable(self, free: int, *, explores: bool) -> int:
-        """Pages that new roots may fill; none while explorers are short of pages."""
-        if explores and self.limit is not None:
+        """Pages that new roots may fill; none while explorers are short of pages.
+
+        With nothing open there is no shortage any more.
+        """
+        if not explores:
+            self.limit, self.spare = None, self._spare_of_all
+        if self.limit is not None:
             return 0
-        return free - self._spare
+        return free - self._spare_of_all
 
     def look(self, free: int) -> None:
         """Before a launch: take back a limit that the free pages have made needless."""
-        if self.limit is not None:
-            most = max(self.limit, free // self._need)
-            self.limit = None if free >= self._plenty else most
+        if self.limit is None:
+            return
+        enough = free // self._need
+        if free >= self._plenty:
+            self.limit, self.spare = None, self._spare_of_all
+        elif enough >= self.limit:
+            self.limit, self.spare = enough, 0
 
-    def used_up(self, free: int) -> None:
-        """After a launch that has run out of pages: so many find enough of them."""
+    def used_up(self, explorers: int, free: int) -> None:
+        """After a launch of so many explorers that has run out of pages."""
         if self.limit is None:  # all of them need more than that
             self._plenty = max(self._plenty, free + 1)
-        self.limit = max(1, free // self._need)
+        enough = max(1, free // self._need)
+        fewer = explorers // FEWER
+        if fewer <= enough or free // 2 < self._need:
+            self.limit, self.spare = enough, 0
+        else:
+            self.limit, self.spare = fewer, free // 2

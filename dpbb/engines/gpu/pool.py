@@ -120,8 +120,10 @@ class PagePool:
         return pages, self.memory.meta.get()[pages]
 
     def begin_with_deepest(self) -> None:
-        """Queue that the pages of the pool are put in order of depth."""
-        self.control.send()
+        """Queue that the pages of the pool are put in order of depth.
+
+        Of the pool that the control block, sent before, tells of.
+        """
         words = 4 * self.layout.n_jobs
         launch, stream = self._kernels.launch, self.stream
         launch(DEEPEST, stream, 1, (self.arena,), threads=512, shared_bytes=words)
