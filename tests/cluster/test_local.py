@@ -63,16 +63,10 @@ def test_killed_worker_is_replaced_and_the_counts_stay():
 
 def test_embedded_cluster_leaves_no_process():
     """Neither in order nor when the block raises."""
-    pids = []
-
-    def fails():
-        with embedded_cluster(workers=2) as (cluster, client):
-            client.wait_for_workers(2)
-            pids.extend(worker.pid for worker in cluster.workers.values())
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fails()
+    with pytest.raises(KeyError), embedded_cluster(workers=2) as (cluster, client):  # noqa: PT012
+        client.wait_for_workers(2)
+        pids = [worker.pid for worker in cluster.workers.values()]
+        raise KeyError
     assert len(pids) == 2
     for pid in pids:
         with pytest.raises(ProcessLookupError):
@@ -94,18 +88,15 @@ def test_embedded_clusters_leave_no_thread_and_no_open_file():
 
     def held():
         names = sorted(thread.name for thread in threading.enumerate())
-        return names, len(os.listdir("/proc/self/fd"))
+        levels = [one.level for one in logging.getLogger("distributed").handlers]
+        return names, len(os.listdir("/proc/self/fd")), levels
 
     solve("ta001")
     before = held()
-    level = [handler.level for handler in logging.getLogger("distributed").handlers]
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(solve, ["ta001", "ta003"])) == [1278, 1081]
     assert solve("ta001") == 1278
     wait_until(lambda: held() == before, 10)
-    assert level == [
-        handler.level for handler in logging.getLogger("distributed").handlers
-    ]
 
 
 def test_a_worker_whose_scheduler_died_while_it_started_ends():

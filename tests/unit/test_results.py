@@ -77,8 +77,8 @@ def test_figures_of_others_are_those_of_their_sources(shared):
         theirs = [f for f in row.ub_data if f.solver != OURS]
         order = tuple(map(int, line["permutation_1based"].split()))
         left_out = order * (row.upper_bound < int(line["ub"]))  # ours says more
-        [(value, shown)] = [(f.value, f.schedule or left_out) for f in theirs]
-        assert (value, shown) == (int(line["ub"]), order)
+        shown = [(f.value, f.schedule or left_out) for f in theirs]
+        assert shown == [(int(line["ub"]), order)]
         assert all(f.source for f in (*theirs, *row.refuted))
     text = (shared / "data/variants_best_known.csv").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]

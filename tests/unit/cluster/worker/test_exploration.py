@@ -88,8 +88,7 @@ def explore(link, slices, optima=(), **options):
 
     first, module.FIRST_REPORT_S = module.FIRST_REPORT_S, 1e6
     try:
-        told = spec, lease, session, link, clock, lambda: clock.now
-        return session, Exploration(*told).run()
+        return session, Exploration(spec, lease, session, link, clock, clock).run()
     finally:
         module.FIRST_REPORT_S = first
 
