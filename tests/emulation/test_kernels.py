@@ -8,12 +8,12 @@ from itertools import pairwise
 import pytest
 
 from dpbb.engines import explore_to_end
+from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import kernels as kernels_module
 from dpbb.engines.gpu import pool as pool_module
 from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels
-from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
@@ -108,7 +108,6 @@ def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):
 def test_paths_of_more_than_256_jobs(gpu, monkeypatch):
     """Digits of 16 bits; memory for the worst case would be a gigabyte."""
     have(monkeypatch, 5000)
-    monkeypatch.setattr(PageLayout, "pages_per_warp", 100)
     rng = random.Random(300)
     times = [[rng.randint(1, 99) for _ in range(3)] for _ in range(300)]
     problem = FlowShopProblem(FlowShopInstance("300x3", times))
@@ -260,9 +259,9 @@ def have(monkeypatch, n_pages, n_warps=8):
     monkeypatch.setattr(Exploding, "plan", lambda *a, **k: plan)
 
 
-@pytest.mark.parametrize("n_pages", [1465, 1520, 3000])
+@pytest.mark.parametrize("n_pages", [345, 400, 3000])
 def test_fewer_explorers_when_pages_are_used_up(pages, monkeypatch, caplog, n_pages):
-    """50 jobs: an explorer can hold 1375 pages, and eight of them are not stopped."""
+    """50 jobs: an explorer can hold 251 pages, and eight of them are not stopped."""
     name, ub, expected = TA041
     have(monkeypatch, n_pages)
     with caplog.at_level(logging.WARNING):
@@ -273,7 +272,7 @@ def test_fewer_explorers_when_pages_are_used_up(pages, monkeypatch, caplog, n_pa
 
 def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch):
     """By all warps at once, as one explorer alone may be left to go on."""
-    have(monkeypatch, 1600)
+    have(monkeypatch, 400)
     problem = problem_of("ta041")
     ub = problem.trivial_ub
     with pages.session(problem, TreeOptions(), ub=ub) as session:
@@ -294,8 +293,27 @@ def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch
 def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
     name, ub, _ = TA041
     have(monkeypatch, 60)
-    with pytest.raises(DeviceError, match="device memory"):
+    with pytest.raises(DeviceError, match="left to load"):
         pages.explore(problem_of(name), TreeOptions(), ub)
+
+
+def test_however_short_launches_are_few_pages_wait(pages, monkeypatch):
+    """Where each begins with what the one before left first, 2,200 wait after these."""
+    have(monkeypatch, 5000, n_warps=2)
+    with pages.session(problem_of("ta041"), TreeOptions(), ub=3100) as session:
+        pool, waiting = session._arm.pool, []
+        for _ in range(80):
+            session.advance(3100, 0.0)
+            waiting.append(pool.size)
+        before = pool.pages()
+        pool.control.send()
+        pool.begin_with_deepest()
+        after = pool.pages()
+    assert max(waiting) < 600
+    assert sorted(zip(*before, strict=True)) == sorted(zip(*after, strict=True))
+    depths = (after[1] >> 8).tolist()
+    assert depths == sorted(depths, reverse=True)
+    assert len(set(depths)) > 2
 
 
 @pytest.mark.parametrize("slices", [0, 1])
@@ -347,8 +365,7 @@ def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
     if name == "ta111" and steals(gpu):
         pytest.skip("explorers of this arm need more memory than there is")
     if name == "ta111":
-        have(monkeypatch, 5000)
-        monkeypatch.setattr(PageLayout, "pages_per_warp", 100)
+        have(monkeypatch, 9000)
     ub = problem.trivial_ub
     with gpu.session(problem, TreeOptions(), ub=ub) as session:
         session.advance(ub, 0.0)
@@ -404,7 +421,8 @@ def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
 
 
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):
-    """Even where hardly a page is decomposed whole."""
+    """Even where hardly a page is decomposed whole, the deepest first."""
+    monkeypatch.setattr(explode_module, "MANY_PAGES", 0)
     monkeypatch.setattr(kernels_module, "MOST_CHILDREN", 20)
     monkeypatch.setattr(kernels_module, "FEW_CHILDREN", 6)
     for name, ub, expected in (TA016, TA041):

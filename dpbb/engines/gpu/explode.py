@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpbb.engines.gpu.control import DeviceError
 from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import ARENA, LANES, NO_VALUE, Stop, up
-from dpbb.engines.gpu.memory import MemoryPlan, PageBudget, plan_memory
+from dpbb.engines.gpu.memory import MANY_PAGES, MemoryPlan, PageBudget, plan_memory
 from dpbb.engines.gpu.pool import Arm, PagePool
 from dpbb.errors import InvariantError
 
@@ -71,7 +71,7 @@ class Exploding(Arm):
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
         super().__init__(kernels, pool, plan)
-        self.budget = PageBudget(plan.n_pages, pool.layout.pages_per_warp)
+        self.budget = PageBudget(plan.n_pages, kernels.shape.pages_per_warp)
         self._pruned_at = NO_VALUE
 
     @staticmethod
@@ -95,13 +95,14 @@ class Exploding(Arm):
         n_warps = self._limited()
         control.reset(n_warps)
         control["spare_pages"] = self.budget.spare
-        if shrinks:
-            pool.begin_with_deepest()
         control["shrinks"] = shrinks
         control["drain_batches"] = SHRINKING_BATCHES if shrinks else DRAIN_BATCHES
         control["budget_ns"] = int(seconds * 1e9)
         blocks = -(-n_warps // self._kernels.shape.warps)
         control.send()
+        limited = self.budget.limit is not None
+        if shrinks or limited or pool.size > MANY_PAGES * n_warps:
+            pool.begin_with_deepest()
         self._kernels.explore(pool.stream, blocks, pool.arena)
         pool.settle()
         with nullcontext() if orders is None else orders.reach(control.address):
@@ -110,7 +111,7 @@ class Exploding(Arm):
         self._check_end()
 
     def _limited(self) -> int:
-        """Warps of the next launch; where pages limit them, the pool in order.
+        """Warps of the next launch.
 
         Pages that a better upper bound has left without a node to explore are freed
         then. Explorers close such nodes, too, but there may be one explorer for all of
@@ -124,7 +125,6 @@ class Exploding(Arm):
         budget.look(pool.free_pages)
         if budget.limit is None:
             return self.n_warps
-        pool.begin_with_deepest()
         return min(self.n_warps, budget.limit)
 
     def _check_end(self) -> None:
@@ -151,8 +151,7 @@ class Exploding(Arm):
         budget.used_up(control["n_warps"], pool.free_pages)
         if budget.limit != before:
             logger.warning(
-                "pages of device memory used up: going on with %d of %d warps "
-                "(balance=steal needs less memory)",
-                budget.limit,
+                "pages of device memory used up: going on with %d of %d warps",
+                min(budget.limit or self.n_warps, self.n_warps),
                 self.n_warps,
             )

@@ -127,6 +127,23 @@ class KernelShape:
         return max(1, self.model.warps_wanted // self.warps)
 
     @property
+    def children(self) -> tuple[int, int]:
+        """``MOST_CHILDREN`` and ``FEW_CHILDREN`` of so many jobs."""
+        if self.n_jobs in FINE_JOBS:
+            return FINE_CHILDREN
+        return MOST_CHILDREN, FEW_CHILDREN
+
+    @property
+    def pages_per_warp(self) -> int:
+        """Pages that one warp can ever hold.
+
+        The one in hand, and at every depth less than a page and the children of one
+        part of a page: the depth below is worked on first while it has a full page.
+        """
+        most = [max(self.children[0], left) for left in range(1, self.n_jobs + 1)]
+        return 1 + sum(1 + (LANES - 1 + children) // LANES for children in most)
+
+    @property
     def described(self) -> str:
         """What was chosen for the shape, for people."""
         return (
@@ -139,9 +156,7 @@ class KernelShape:
     @property
     def defines(self) -> dict[str, int | str]:
         """Macros of the translation unit."""
-        most, few = MOST_CHILDREN, FEW_CHILDREN
-        if self.n_jobs in FINE_JOBS:
-            most, few = FINE_CHILDREN
+        most, few = self.children
         return {
             "N_JOBS": self.n_jobs,
             **self.model.defines,

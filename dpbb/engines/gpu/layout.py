@@ -121,16 +121,6 @@ class PageLayout:
         """Bytes of a page."""
         return self.record_words * LANES * 4
 
-    @property
-    def pages_per_warp(self) -> int:
-        """Pages that one warp can ever hold.
-
-        At every depth less than a page and the children of one page: the depth
-        below is worked on first as long as it has a full page.
-        """
-        n = self.n_jobs
-        return sum(n - depth + 2 for depth in range(n))
-
     def equal_words(self, kinds: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Set of the jobs of the same kind as the one before them.
 

@@ -28,6 +28,12 @@ MEMORY_SHARE = 0.5
 """Part of the free device memory that a session's pages may take."""
 LEAST_WARPS = 4
 """Warps that must have memory; those of a block that have none stay idle."""
+MANY_PAGES = 32
+"""Pages of the pool for each warp from which on a launch begins with the deepest ones.
+
+A launch begins with pages in the order in which the one before left them, the shallow
+ones first: warps find much work below them. Without end that is a search in breadth.
+"""
 SPARE_PAGES = 1 << 16
 """Pages beyond the worst case of the explorers: loaded roots in partly filled pages."""
 SPARE_SHARE = 4
@@ -80,20 +86,20 @@ def plan_memory(
     pages = shape.pages
     budget = int(free_bytes * MEMORY_SHARE)
     per_page = pages.page_bytes + 4 * 6  # next, meta, pool, out, twice in the ring
-    least = pages.pages_per_warp + 64
+    least = shape.pages_per_warp + CLAIM
     least_warps = min(shape.warps, LEAST_WARPS)
     while True:
         n_leaves = leaf_capacity(32 * n_warps, all_optima=all_optima)
         leaf_bytes = n_leaves * 4 * pages.leaf_words
         n_pages = (budget - leaf_bytes) // per_page
         if n_pages >= least + 32 * n_warps:
-            wanted = n_warps * pages.pages_per_warp + SPARE_PAGES
+            wanted = n_warps * (shape.pages_per_warp + MANY_PAGES) + SPARE_PAGES
             return MemoryPlan(int(min(n_pages, wanted, 1 << 30)), n_warps, n_leaves)
         if n_warps <= least_warps:
             raise EngineUnavailable(
                 f"{shape.model.described} need "
-                f"{per_page * (least + 32 * n_warps) / 2**30:.1f} GiB on the device, "
-                f"a session may take {budget / 2**30:.1f} ({MEMORY_SHARE:.0%} of what "
+                f"{per_page * (least + 32 * n_warps) / 2**30:.2f} GiB on the device, "
+                f"a session may take {budget / 2**30:.2f} ({MEMORY_SHARE:.0%} of what "
                 "is free)"
             )
         n_warps = max(least_warps, n_warps // 2)
@@ -277,8 +283,13 @@ class PageBudget:
         return self.limit == 1 and self.spare == 0
 
     def loadable(self, free: int, *, explores: bool) -> int:
-        """Pages that new roots may fill; none while explorers are short of pages."""
-        if explores and self.limit is not None:
+        """Pages that new roots may fill; none while explorers are short of pages.
+
+        With nothing open there is no shortage any more.
+        """
+        if not explores:
+            self.limit, self.spare = None, self._spare_of_all
+        if self.limit is not None:
             return 0
         return free - self._spare_of_all
 

@@ -32,6 +32,8 @@ WALK_CLAIM = 16
 READ_BYTES = 1 << 32
 """Device memory that paths on their way out take at a time."""
 
+DEEPEST = "begin_with_deepest"
+
 SORTED_BY_HOST = 200_000
 """Roots up to which the host sorts: CuPy compiles what the device sorts with, at first,
 and a quarter of a second is long for a donor that others wait for."""
@@ -118,10 +120,14 @@ class PagePool:
         return pages, self.memory.meta.get()[pages]
 
     def begin_with_deepest(self) -> None:
-        """Put the pages of the pool in order of depth."""
-        pages, meta = self.pages()
-        deepest_first = np.argsort((meta >> 8).astype(np.uint16), kind="stable")[::-1]
-        self._pool[: len(pages)].set(pages[deepest_first])
+        """Queue that the pages of the pool are put in order of depth.
+
+        Of the pool that the control block, sent before, tells of.
+        """
+        words = 4 * self.layout.n_jobs
+        launch, stream = self._kernels.launch, self.stream
+        launch(DEEPEST, stream, 1, (self.arena,), threads=512, shared_bytes=words)
+        self._side = 1 - self._side
 
     def settle(self) -> None:
         """Queue the collection of all pages that a launch leaves, in ``out``."""

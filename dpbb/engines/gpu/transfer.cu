@@ -20,6 +20,33 @@ extern "C" __global__ void settle(const Arena *arena_at) {
     arena.out[atomicAdd(&control->n_out, 1u)] = arena.pool[i];
 }
 
+// Put the pages of the pool into `out`, those of the deepest nodes first.
+// Grid: one block; block: any, with N words of shared memory.
+extern "C" __global__ void begin_with_deepest(const Arena *arena_at) {
+  extern __shared__ __align__(16) u32 shared[];
+  const Arena arena = *arena_at;
+  const u32 size = arena.control->pool_size;
+  u32 *const place = shared;  // of the next page of each depth
+  for (int depth = threadIdx.x; depth < N; depth += blockDim.x) place[depth] = 0;
+  __syncthreads();
+  for (u32 i = threadIdx.x; i < size; i += blockDim.x)
+    atomicAdd(place + (arena.meta[arena.pool[i]] >> 8), 1u);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    u32 before = 0;
+    for (int depth = N - 1; depth >= 0; --depth) {
+      const u32 count = place[depth];
+      place[depth] = before;
+      before += count;
+    }
+  }
+  __syncthreads();
+  for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
+    const u32 page = arena.pool[i];
+    arena.out[atomicAdd(place + (arena.meta[page] >> 8), 1u)] = page;
+  }
+}
+
 // The node of a lane's record; lanes beyond the last record take the first.
 __device__ __forceinline__ Node node_of_record(
     const Arena &arena, u32 page, int records, int lane) {
