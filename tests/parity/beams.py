@@ -3,6 +3,7 @@
 import numpy as np
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.heuristics.beam import LACK, NO_LACK
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 
 
@@ -20,7 +21,8 @@ def same_runs(gpu_levels, instance, widths, ends=((), ())):
     cpu, gpu = CpuLevels(problem, ub), gpu_levels(problem, ub)
     outcomes = []
     for width in widths:
-        for rows in (1, 7):
+        for rows, lack in ((1, NO_LACK), (7, LACK)):
+            cpu.lack = gpu.lack = lack
             one = cpu.run(width, ub, rows, lambda: False)
             other = gpu.run(width, ub, rows, lambda: False)
             assert other.moves.shape == one.moves.shape

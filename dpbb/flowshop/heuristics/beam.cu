@@ -71,6 +71,13 @@ __device__ __forceinline__ float share(int idle, int end) {
   return __fdiv_rn(__int2float_rn(idle), __int2float_rn(max(end, 1)));
 }
 
+// What a machine weighs that is so far behind the one before it; `lack`: at most.
+__device__ __forceinline__ float lacking(float lack, int lag, int behind) {
+  const float part =
+      __fdiv_rn(__int2float_rn(max(lag - behind, 0)), __int2float_rn(lag));
+  return __fmul_rn(lack, __fmul_rn(part, part));
+}
+
 __device__ __forceinline__ int key_of(
     bool complete, int bound, float weight, bool one_sided, float alpha) {
   if (complete) return bound;
@@ -91,7 +98,7 @@ __device__ __forceinline__ int key_of(
 // Grid: any. Shared: the rows if ROWS_SHARED, then WARP_WORDS a warp.
 extern "C" __global__ void __launch_bounds__(BLOCK) expand(
     const u32 *rows, const u32 *records, int first, int last, int r, int ub,
-    float alpha, u8 *sides, int *keys, Control *control) {
+    float alpha, float lack, int lag, u8 *sides, int *keys, Control *control) {
   extern __shared__ __align__(16) u32 shared[];
   const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   const u32 *table = rows;
@@ -184,9 +191,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK) expand(
           for (int i = 0; i < PAIRS_PER_QUAD; ++i) {
             const int k = group + i;
             if (k >= M) break;
-            const int start = max(end, line[k]);
+            const int before = end, start = max(end, line[k]);
             end = start + half_of(pair_in(quad, i), side);
-            if (k > 0) weight = __fadd_rn(weight, share(past[k] + start, end));
+            if (k == 0) continue;
+            weight = __fadd_rn(weight, share(past[k] + start, end));
+            weight = __fadd_rn(weight, lacking(lack, lag, end - before));
           }
         }
         weight = __fadd_rn(weight, other);
@@ -405,7 +414,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) take(
 // Write the nodes of what was taken, a thread a node. Grid: any.
 extern "C" __global__ void __launch_bounds__(BLOCK) make(
     const u32 *rows, const u32 *records, const u32 *parents, const u16 *moves,
-    int count, u32 *below) {
+    int count, float lack, int lag, u32 *below) {
   for (int at = blockIdx.x * BLOCK + threadIdx.x; at < count;
        at += gridDim.x * BLOCK) {
     const u32 *const record = records + (u64)parents[at] * RECORD_WORDS;
@@ -428,6 +437,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) make(
         const Pair old = pair_from_words(record + k * WORDS_PER_PAIR);
         const int sum = half_of(idle, side) + start - (empty ? 0 : half_of(old, side));
         weight = __fadd_rn(weight, share(sum, end));
+        weight = __fadd_rn(weight, lacking(lack, lag, end - half_of(state.x[k - 1], side)));
         idle = pair_replace(idle, twice(sum), side);
       }
 #pragma unroll

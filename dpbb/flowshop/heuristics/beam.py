@@ -5,6 +5,8 @@ partial schedules that grow at either end, keeping at each depth the nodes with 
 best guide; the width doubles from run to run. Differences:
 
 - Bounds use the least heads and tails on empty sides.
+- *Two guides*, by turns from width to width: that of the source, and one that knows,
+  too, which machines are about to wait. Each finds what the other does not.
 - *Targets.* The source prunes at the incumbent's makespan. Here beams prune at a
   target below it: that takes most of what the guide would keep in vain, and lets the
   fewer children decide on which side nodes grow. What reaches the end is that much
@@ -24,6 +26,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +51,9 @@ POLISHED_SHARE = 64
 
 POLISHED_OUT = 1
 """Jobs that are out of a sequence at a time while it is searched locally."""
+
+NO_LACK, LACK = np.float32(0), np.float32(0.075)
+"""What a machine weighs that ends together with the one before it; by turns."""
 
 NO_KEY = 2**31 - 1
 """Key of a candidate that is pruned or on the other side."""
@@ -83,13 +89,20 @@ class Levels:
     """Beams of one problem on one kind of device, which has the steps.
 
     Candidates of a level are compared by their *guide*. With the bound LB, the weight W
-    = sum over machines of idle time / end, on both sides, and the share alpha of the
-    jobs that are scheduled it is alpha LB + (1 - alpha) W LB, and LB for children that
-    are complete. While a side holds no job it is very large: taken as 0, its idle time
-    would fill the beam with one-sided nodes.
+    and the share alpha of the jobs that are scheduled it is alpha LB + (1 - alpha) W
+    LB, and LB for children that are complete. While a side holds no job it is very
+    large: taken as 0, its idle time would fill the beam with one-sided nodes.
+
+    W is a sum over the machines of both sides, of idle time / end, and from the second
+    machine on of lack (max(0, lag - l) / lag)^2, where a side ends on the machine l
+    after it ends on the one before. Those that follow so closely soon wait again.
 
     Attributes
     ----------
+    lack
+        Of the runs to come: ``NO_LACK``, the guide of the source, or ``LACK``.
+    lag
+        Half as much again as the longest time: a machine so far behind does not wait.
     narrowest, widest
         A width of which a run takes hardly longer than one of 1; the largest one that
         memory allows.
@@ -100,6 +113,8 @@ class Levels:
 
     def __init__(self, problem: FlowShopProblem) -> None:
         self._n_jobs = problem.n_jobs
+        self.lack = NO_LACK
+        self.lag = max(1, 3 * int(problem.instance.times.max()) // 2)
 
     def alpha(self, r: int) -> np.float32:
         """Share of the jobs that are scheduled in children of nodes of r free jobs."""
@@ -241,7 +256,9 @@ class Runs:
         Proved if none is below.
         """
         width = min(self.levels.narrowest, self.levels.widest)
+        lacks = cycle((NO_LACK, LACK))
         while width <= self.levels.widest and not self.over:
+            self.levels.lack = next(lacks)
             depth = self.depth
             while not self.over:
                 target = max(self.incumbent.value - depth, self.lower_bound + 1)

@@ -74,7 +74,7 @@ class Level(NamedTuple):
     used : ndarray of uint8, shape (size, 2)
         1 where the prefix (suffix) holds a job.
     weights : ndarray of float32, shape (size, 2)
-        Sum of idle time / end of each side.
+        Of each side; see ``Levels``.
     """
 
     nodes: NDArray[Any]
@@ -143,19 +143,28 @@ def side_below(room: Room, n_children: int, ub: int) -> int:
     return side
 
 
+@inlined
+def lacking(lack: np.float32, lag: int, behind: int) -> np.float32:
+    """Return what a machine weighs that is so far behind the one before it."""
+    part = float32(max(int64(lag) - behind, int64(0))) / float32(lag)
+    return lack * (part * part)
+
+
 @helper
 def weigh(
     model: Any,
     level: Level,
     node: int,
     side: int,
+    lack: np.float32,
+    lag: int,
     room: Room,
     r: int,
     slots: NDArray[np.int32],
     work: NDArray[np.int32],
     weights: NDArray[np.float32],
 ) -> bool:
-    """Sum up idle time / end of a node's survivors, whose slots there are.
+    """Weigh that side of a node's survivors, whose slots there are.
 
     Returns whether the weights lie side by side, as the survivors are; else by slot.
     ``work``: scratch memory, int32, shape (2, r).
@@ -184,11 +193,13 @@ def weigh(
                 ends[i] = front + times[i]
             continue
         for i in range(total):
-            start = int32(max(ends[i], front))
+            before = ends[i]
+            start = int32(max(before, front))
             end = int32(start + times[i])
             ends[i] = end
             share = float32(int32(past + start)) / float32(max(end, int32(1)))
             weights[i] += share
+            weights[i] += lacking(lack, lag, end - before)
     return not dense
 
 
@@ -203,6 +214,8 @@ def expand(
     r: int,
     ub: int,
     alpha: np.float32,
+    lack: np.float32,
+    lag: int,
     sides: NDArray[np.uint8],
     keys: NDArray[np.int32],
     floats: NDArray[np.float32],
@@ -217,6 +230,8 @@ def expand(
         Children with bound >= ub are dropped.
     alpha
         Share of the jobs that are scheduled in the children.
+    lack, lag
+        See ``Levels``.
     sides, keys
         Receive the side of each node and r keys of its children.
     """
@@ -246,7 +261,8 @@ def expand(
         packed = True
         if r > 1 and not one_sided:
             alive = slots[:count]
-            packed = weigh(model, level, node, side, room, r, alive, work, weights)
+            given = level, node, side, lack, lag, room
+            packed = weigh(model, *given, r, alive, work, weights)
         other = level.weights[node, 1 - side]
         for i in range(count):
             slot = slots[i]
@@ -315,6 +331,8 @@ def make(
     moves: NDArray[np.uint16],
     first: int,
     last: int,
+    lack: np.float32,
+    lag: int,
     below: Level,
 ) -> None:
     """Write the nodes ``first`` to ``last`` - 1 of those taken."""
@@ -335,13 +353,15 @@ def make(
             below.idle[row, 1, k] = level.idle[node, 1, k]
         weight = float32(0.0)
         times = 2 * job * model.height + side
+        end = front_at(model, children, to, 0, side)
         for k in range(1, model.height):
-            end = front_at(model, children, to, k, side)
+            before, end = end, front_at(model, children, to, k, side)
             start = end - int64(model.t_times[times + 2 * k])
             wait = start - (front_at(model, nodes, at, k, side) if used else int64(0))
             idle = int32(level.idle[node, side, k] + wait)
             below.idle[row, side, k] = idle
             weight += float32(idle) / float32(max(end, int64(1)))
+            weight += lacking(lack, lag, end - before)
         below.weights[row, side] = weight
         below.weights[row, 1 - side] = level.weights[node, 1 - side]
         below.used[row, side] = 1
@@ -423,7 +443,7 @@ class CpuLevels(Levels):
 
         def part(first: int, last: int) -> int:
             own = self._model_at, self._desk.at, self._lane, self._level
-            return expand(*own, first, last, r, ub, alpha, *keys)
+            return expand(*own, first, last, r, ub, alpha, self.lack, self.lag, *keys)
 
         return self._spread(part, nodes, r * self._model.height, over)
 
@@ -440,7 +460,7 @@ class CpuLevels(Levels):
 
         def part(first: int, last: int) -> int:
             given = self._model_at, self._desk.at, self._lane, level, *taken
-            make(*given, first, last, below)
+            make(*given, first, last, self.lack, self.lag, below)
             return 0
 
         self._spread(part, nodes, 10 * self._model.height)

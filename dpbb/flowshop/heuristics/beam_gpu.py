@@ -163,7 +163,7 @@ class GpuLevels(Levels):
             self._launch(
                 *("expand", -(-(last - first) // (BLOCK // LANES)), self._expand_words),
                 *(self._rows, self._level, np.int32(first), np.int32(last)),
-                *(np.int32(r), np.int32(ub), alpha),
+                *(np.int32(r), np.int32(ub), alpha, self.lack, np.int32(self.lag)),
                 *(self._sides, self._keys, self._control),
                 most=8,
             )
@@ -188,8 +188,9 @@ class GpuLevels(Levels):
 
     def _make(self, depth: int, nodes: int) -> None:
         below = self._spare[depth % 2]
-        given = self._rows, self._level, *self._row(depth), np.int32(nodes), below
-        self._launch("make", -(-nodes // BLOCK), 0, *given)
+        given = self._rows, self._level, *self._row(depth)
+        sizes = np.int32(nodes), self.lack, np.int32(self.lag)
+        self._launch("make", -(-nodes // BLOCK), 0, *given, *sizes, below)
         self._level = below
 
     def _keys_taken(self, nodes: int) -> NDArray[np.int32]:

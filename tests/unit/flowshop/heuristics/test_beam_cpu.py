@@ -1,6 +1,7 @@
 """Levels of the beam against a beam made of the problem's own bounds, one by one."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.heuristics.beam import BACK, NO_KEY
+from dpbb.flowshop.heuristics.beam import BACK, LACK, NO_KEY, NO_LACK
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 from tests import oracle
 
@@ -25,30 +26,31 @@ def idle_times(times, order):
     return idle, ends
 
 
-def weight_of(times, prefix, suffix):
+def weight_of(times, prefix, suffix, lack):
     """Weights of front and back by their definition."""
     mirror = [row[::-1] for row in times]
-    return [
-        sum(
-            idle / max(end, 1)
-            for idle, end in list(zip(*idle_times(shop, order), strict=True))[1:]
-        )
-        for shop, order in ((times, prefix), (mirror, suffix[::-1]))
-    ]
+    lag = max(1, 3 * max(map(max, times)) // 2)
+    weights = []
+    for shop, order in ((times, prefix), (mirror, suffix[::-1])):
+        idle, ends = idle_times(shop, order)
+        shares = [idle / max(end, 1) for idle, end in zip(idle, ends, strict=True)][1:]
+        near = [max(0, lag - (end - before)) / lag for before, end in pairwise(ends)]
+        weights.append(sum(shares) + lack * sum(x * x for x in near) * bool(order))
+    return weights
 
 
-def plain_guide(problem, bound, prefix, suffix):
-    """The guide of a child by the formula of the source; None: one-sided."""
+def plain_guide(problem, bound, prefix, suffix, lack):
+    """The guide of a child by its formula; None: one-sided."""
     if len(prefix) + len(suffix) == problem.n_jobs:
         return bound
     if not prefix or not suffix:
         return None
-    weight = sum(weight_of(problem.instance.times.tolist(), prefix, suffix))
+    weight = sum(weight_of(problem.instance.times.tolist(), prefix, suffix, lack))
     alpha = (len(prefix) + len(suffix)) / problem.n_jobs
     return alpha * bound + (1 - alpha) * weight * bound
 
 
-def candidates(problem, nodes, ub):
+def candidates(problem, nodes, ub, lack=0.0):
     """All children, in order: parent, move, bound, guide."""
     found = []
     for parent, (state, free, prefix, suffix, floor) in enumerate(nodes):
@@ -62,7 +64,7 @@ def candidates(problem, nodes, ub):
         for job, bound in zip(free, sides[back].tolist(), strict=True):
             if bound < ub:
                 ends = ([*prefix], [job, *suffix]) if back else ([*prefix, job], suffix)
-                key = plain_guide(problem, bound, *ends)
+                key = plain_guide(problem, bound, *ends, lack)
                 found.append((parent, job + BACK * back, bound, key))
     return found
 
@@ -78,6 +80,7 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(tiny, data):
     instance = FlowShopInstance("tiny", tiny.times)
     problem = FlowShopProblem(instance)
     levels = levels_of(problem)
+    levels.lack = lack = data.draw(st.sampled_from([NO_LACK, LACK]))
     n_jobs = tiny.n_jobs
     levels._begin(1)
     node = problem.root_state(), list(range(n_jobs)), [], [], problem.root_bound
@@ -85,7 +88,7 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(tiny, data):
         ub = data.draw(st.integers(1, problem.trivial_ub))
         alive = levels._expand(1, r, ub, levels.alpha(r), lambda: False)
         keys, sides = levels._keys[:r], levels._sides
-        expected = candidates(problem, [node], ub)
+        expected = candidates(problem, [node], ub, lack)
         slots = np.flatnonzero(keys != NO_KEY)
         assert alive == len(slots) == len(expected)
         for slot, (_, move, bound, key) in zip(slots, expected, strict=True):
@@ -108,7 +111,7 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(tiny, data):
         free = [one for one in free if one != job]
         node = problem.extend(state, job, back=back), free, *ends, bound
         assert levels._level.used[0].tolist() == [bool(side) for side in ends]
-        expected = weight_of(tiny.times, *ends)
+        expected = weight_of(tiny.times, *ends, lack)
         np.testing.assert_allclose(levels._level.weights[0], expected, rtol=1e-5)
 
 
