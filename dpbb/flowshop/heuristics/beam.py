@@ -5,8 +5,9 @@ partial schedules that grow at either end, keeping at each depth the nodes with 
 best guide; the width doubles from run to run. Differences:
 
 - Bounds use the least heads and tails on empty sides.
-- *Two guides*, by turns from width to width: that of the source, and one that knows,
-  too, which machines are about to wait. Each finds what the other does not.
+- *Two guides*, from 100 jobs on, by turns from width to width: that of the source, and
+  one that knows, too, which machines are about to wait. Each finds what the other does
+  not; with few jobs the first finds more.
 - *Targets.* The source prunes at the incumbent's makespan. Here beams prune at a
   target below it: that takes most of what the guide would keep in vain, and lets the
   fewer children decide on which side nodes grow. What reaches the end is that much
@@ -54,6 +55,9 @@ POLISHED_OUT = 1
 
 NO_LACK, LACK = np.float32(0), np.float32(0.075)
 """What a machine weighs that ends together with the one before it; by turns."""
+
+LACK_JOBS = 100
+"""Jobs from which on they take turns."""
 
 NO_KEY = 2**31 - 1
 """Key of a candidate that is pruned or on the other side."""
@@ -256,7 +260,8 @@ class Runs:
         Proved if none is below.
         """
         width = min(self.levels.narrowest, self.levels.widest)
-        lacks = cycle((NO_LACK, LACK))
+        many = self._search.problem.n_jobs >= LACK_JOBS
+        lacks = cycle((NO_LACK, LACK) if many else (NO_LACK,))
         while width <= self.levels.widest and not self.over:
             self.levels.lack = next(lacks)
             depth = self.depth
