@@ -28,6 +28,8 @@ SMALL = ("ta016", 1397, 1_586, 0)
 MIDDLE = ("ta014", 1377, 16_114, 13)
 LARGE = ("ta028", 2200, 14_523_872, 46)
 
+ONE = [("127.0.0.1", 1)]  # workers for ``gen_cluster``
+
 HUGE = ("ta056", 3679)
 """Not over within any test: 207,683,508,756 nodes."""
 

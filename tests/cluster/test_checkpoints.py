@@ -29,6 +29,7 @@ from tests.cluster.support import (
     HUGE,
     LARGE,
     MIDDLE,
+    ONE,
     books_hold,
     counts,
     local_cluster,
@@ -42,8 +43,6 @@ from tests.processes import dask_processes
 from tests.specs import changed
 
 pytestmark = pytest.mark.cluster
-
-ONE = [("127.0.0.1", 1)]
 
 
 async def go_on(client, source, **changes):

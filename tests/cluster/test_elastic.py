@@ -10,6 +10,7 @@ from dpbb.result import Termination
 from tests.cluster.support import (
     HUGE,
     LARGE,
+    ONE,
     SlowFlowShop,
     counts,
     local_cluster,
@@ -20,8 +21,6 @@ from tests.cluster.support import (
 )
 
 pytestmark = pytest.mark.cluster
-
-ONE = [("127.0.0.1", 1)]
 
 
 def busy(worker):

@@ -21,6 +21,7 @@ from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 from tests.cluster.support import (
     MIDDLE,
+    ONE,
     SlowFlowShop,
     counts,
     exploring_seats,
@@ -39,7 +40,6 @@ from tests.worlds.faults.suite import TREES, campaign
 
 pytestmark = pytest.mark.cluster
 
-ONE = [("127.0.0.1", 1)]
 SEEDS = (38, 39)
 """Of two storms with all that is asked of them; ``tests.worlds faults`` has more."""
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")

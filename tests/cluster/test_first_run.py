@@ -12,12 +12,10 @@ from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.scheduler import plugin as scheduler_plugin
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
-from tests.cluster.support import SMALL, counts, spec_of, submit, until
+from tests.cluster.support import ONE, SMALL, counts, spec_of, submit, until
 from tests.processes import dask_processes
 
 pytestmark = pytest.mark.cluster
-
-ONE = [("127.0.0.1", 1)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGSTOP")

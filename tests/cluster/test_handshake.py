@@ -13,11 +13,9 @@ from dpbb.cluster.timeouts import DEFAULTS
 from dpbb.cluster.worker import loader
 from dpbb.cluster.worker import plugin as worker_plugin
 from dpbb.errors import ClusterError
-from tests.cluster.support import SMALL, counts, spec_of, until
+from tests.cluster.support import ONE, SMALL, counts, spec_of, until
 
 pytestmark = pytest.mark.cluster
-
-ONE = [("127.0.0.1", 1)]
 
 
 async def submit(client):

@@ -19,6 +19,7 @@ from tests.cluster.support import (
     HUGE,
     LARGE,
     MIDDLE,
+    ONE,
     SMALL,
     BrokenFlowShop,
     SlowFlowShop,
@@ -33,7 +34,6 @@ from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = pytest.mark.cluster
 
-ONE = [("127.0.0.1", 1)]
 TWO = ONE * 2
 
 

@@ -112,16 +112,28 @@ def test_fewer_explorers_when_memory_is_taken_meanwhile(gpu, taken, caplog):
     )
 
 
-def test_refused_when_others_leave_no_memory_at_all(gpu, taken):
+def test_refused_when_others_leave_no_memory_at_all(gpu, taken, monkeypatch):
+    """With what is free, in the process's own pool too, and who holds the rest."""
+    import cupy
+
     name, ub, _ = TA016
-    tried = taken(n_failures=99)
+    tried, pool = taken(n_failures=99), cupy.get_default_memory_pool()
+    monkeypatch.setattr(pool, "free_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(pool, "used_bytes", lambda: 2 << 30)
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (4 << 30, 80 << 30))
+    held = r"of 80.0 GiB 5.0 are free, this process has 2.0, others 73.0"
     with (
-        pytest.raises(EngineUnavailable, match=r"of [\d.]+ GiB [\d.]+ are free"),
+        pytest.raises(EngineUnavailable, match=held),
         gpu.session(problem_of(name), TreeOptions(), ub=ub),
     ):
         pass
     assert 2 <= len(tried) <= 6
     assert tried == sorted(tried, reverse=True)
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (0, 80 << 30))
+    monkeypatch.setattr(pool, "free_bytes", lambda: 1 << 20)
+    held = r"need .* GiB .*: of 80.0 GiB 0.0 are free"
+    with pytest.raises(EngineUnavailable, match=held):
+        gpu.explore(problem_of(name), TreeOptions(), ub)
 
 
 def test_a_device_that_fails_at_every_call_after_a_fault(gpu, monkeypatch):

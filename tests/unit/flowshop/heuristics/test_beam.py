@@ -1,4 +1,5 @@
 import time
+from itertools import count
 
 import numpy as np
 import pytest
@@ -8,11 +9,12 @@ from hypothesis import strategies as st
 from dpbb.errors import InvariantError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import beam_cpu
-from dpbb.flowshop.heuristics.beam import BACK, Polish
+from dpbb.flowshop.heuristics.beam import BACK, Polish, Runs
 from dpbb.flowshop.heuristics.beam_cpu import beam
 from dpbb.heuristics import Search
 from dpbb.problem import Incumbent
 from tests import oracle
+from tests.parity.beams import shop
 from tests.parity.subject import shop_of
 
 
@@ -68,15 +70,10 @@ def test_proofs_hold_whatever_the_start_and_the_limits(tiny, data):
     order = data.draw(st.permutations(range(tiny.n_jobs)))
     elsewhere = start_at(problem, data.draw(st.permutations(range(tiny.n_jobs))))
     left = data.draw(st.integers(0, 40))
-    asked = []
-
-    def should_stop():
-        asked.append(True)
-        return len(asked) > left
-
+    asked = count(1)
     limited = Search(
-        problem, data.draw(st.integers(0, best)), should_stop=should_stop,
-        elsewhere=lambda: elsewhere,
+        problem, data.draw(st.integers(0, best)), elsewhere=lambda: elsewhere,
+        should_stop=lambda: next(asked) > left,
     )  # fmt: skip
     found = beam(limited, start_at(problem, order))
     assert found.value == tiny.evaluate(found.permutation) >= best
@@ -113,16 +110,25 @@ def test_threads_change_nothing(monkeypatch):
     assert len(runs[0]) > 1
 
 
+@pytest.mark.parametrize(("n_jobs", "both"), [(99, False), (100, True)])
+def test_guides_take_turns_from_width_to_width(monkeypatch, n_jobs, both):
+    second = {}
+
+    def failing(runs, width, target):
+        second.setdefault(width, set()).add(bool(runs.levels.lack))
+        return False
+
+    monkeypatch.setattr(Runs, "run", failing)
+    problem = FlowShopProblem(shop(n_jobs, 5))
+    beam(Search(problem, 0), start_at(problem))
+    assert [second[2**i] for i in range(4)] == [{False}, {both}] * 2
+
+
 def test_limits_end_the_search():
     problem = FlowShopProblem(taillard_instance("ta051"))
-    asked = []
-
-    def should_stop():
-        asked.append(True)
-        return len(asked) > 100
-
-    assert not beam(search(problem, should_stop=should_stop)).proved
-    assert 100 < len(asked) < 110
+    asked = count(1)
+    assert not beam(search(problem, should_stop=lambda: next(asked) > 100)).proved
+    assert 101 < next(asked) < 111
     assert not beam(search(problem, deadline=time.monotonic())).proved
 
 
@@ -163,15 +169,9 @@ def test_nodes_become_schedules(tiny, data):
     for one in found:
         jobs = one.tolist()
         assert sorted(jobs) == list(range(n_jobs))
-        same = [
-            near
-            for near in [jobs, *moved(jobs)]
-            if tiny.evaluate(near) == tiny.evaluate(jobs)
-        ]
-        assert any(
-            min(map(tiny.evaluate, moved(near)), default=0) >= tiny.evaluate(jobs)
-            for near in same
-        )
+        value = tiny.evaluate(jobs)
+        same = [near for near in [jobs, *moved(jobs)] if tiny.evaluate(near) == value]
+        assert max(min(map(tiny.evaluate, moved(near))) for near in same) >= value
     alone = polish(np.array([moves], np.uint16), alone=True)
     assert len(alone) == (depth == n_jobs)
 
