@@ -121,6 +121,7 @@ def test_refused_when_others_leave_no_memory_at_all(gpu, taken, monkeypatch):
     monkeypatch.setattr(pool, "free_bytes", lambda: 1 << 30)
     monkeypatch.setattr(pool, "used_bytes", lambda: 2 << 30)
     monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (4 << 30, 80 << 30))
+    assert memory_module.free_device_bytes() == 5 << 30
     held = r"of 80.0 GiB 5.0 are free, this process has 2.0, others 73.0"
     with (
         pytest.raises(EngineUnavailable, match=held),

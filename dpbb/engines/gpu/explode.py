@@ -147,11 +147,10 @@ class Exploding(Arm):
                 f"{pool.n_pages} pages of device memory are used up by open "
                 "nodes; use a device with more free memory, or the cpu engine"
             )
-        before = budget.limit
         budget.used_up(control["n_warps"], pool.free_pages)
-        if budget.limit != before:
+        left = min(self.n_warps, budget.limit or self.n_warps)
+        if left < control["n_warps"]:
             logger.warning(
                 "pages of device memory used up: going on with %d of %d warps",
-                min(budget.limit or self.n_warps, self.n_warps),
-                self.n_warps,
+                *(left, self.n_warps),
             )

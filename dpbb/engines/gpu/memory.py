@@ -285,7 +285,7 @@ class PageBudget:
     def loadable(self, free: int, *, explores: bool) -> int:
         """Pages that new roots may fill; none while explorers are short of pages.
 
-        With nothing open there is no shortage any more.
+        With nothing open a shortage is over: the limit and what is spare are reset.
         """
         if not explores:
             self.limit, self.spare = None, self._spare_of_all

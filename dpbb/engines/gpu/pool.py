@@ -32,8 +32,6 @@ WALK_CLAIM = 16
 READ_BYTES = 1 << 32
 """Device memory that paths on their way out take at a time."""
 
-DEEPEST = "begin_with_deepest"
-
 SORTED_BY_HOST = 200_000
 """Roots up to which the host sorts: CuPy compiles what the device sorts with, at first,
 and a quarter of a second is long for a donor that others wait for."""
@@ -122,11 +120,12 @@ class PagePool:
     def begin_with_deepest(self) -> None:
         """Queue that the pages of the pool are put in order of depth.
 
-        Of the pool that the control block, sent before, tells of.
+        Between ``control.send``, which tells the device how many there are, and the
+        launch that takes them.
         """
         words = 4 * self.layout.n_jobs
-        launch, stream = self._kernels.launch, self.stream
-        launch(DEEPEST, stream, 1, (self.arena,), threads=512, shared_bytes=words)
+        launch, name = self._kernels.launch, "begin_with_deepest"
+        launch(name, self.stream, 1, (self.arena,), threads=512, shared_bytes=words)
         self._side = 1 - self._side
 
     def settle(self) -> None:

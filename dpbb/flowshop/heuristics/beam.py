@@ -57,7 +57,12 @@ NO_LACK, LACK = np.float32(0), np.float32(0.075)
 """What a machine weighs that ends together with the one before it; by turns."""
 
 LACK_JOBS = 100
-"""Jobs from which on they take turns."""
+"""Jobs from which on they take turns.
+
+Measured on two cores, 12 s each: by turns all of five shops of 100 to 800 jobs got a
+better schedule than by the first guide alone (ta081, ta101, VFR100_40_7, VFR300_60_1,
+VFR800_40_1), ta055 and ta056 one as good, VFR60_20_1 a worse one.
+"""
 
 NO_KEY = 2**31 - 1
 """Key of a candidate that is pruned or on the other side."""
@@ -97,9 +102,9 @@ class Levels:
     LB, and LB for children that are complete. While a side holds no job it is very
     large: taken as 0, its idle time would fill the beam with one-sided nodes.
 
-    W is a sum over the machines of both sides, of idle time / end, and from the second
-    machine on of lack (max(0, lag - l) / lag)^2, where a side ends on the machine l
-    after it ends on the one before. Those that follow so closely soon wait again.
+    W is a sum over all machines of each side but its first: of idle time / end, plus
+    lack * (max(0, lag - l) / lag)^2 where the side ends on the machine l after it ends
+    on the one before. Machines that follow so closely soon wait again.
 
     Attributes
     ----------

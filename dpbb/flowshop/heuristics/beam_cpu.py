@@ -146,7 +146,7 @@ def side_below(room: Room, n_children: int, ub: int) -> int:
 @inlined
 def lacking(lack: np.float32, lag: int, behind: int) -> np.float32:
     """Return what a machine weighs that is so far behind the one before it."""
-    part = float32(max(int64(lag) - behind, int64(0))) / float32(lag)
+    part = float32(max(int32(int32(lag) - behind), int32(0))) / float32(lag)
     return lack * (part * part)
 
 
@@ -199,7 +199,8 @@ def weigh(
             ends[i] = end
             share = float32(int32(past + start)) / float32(max(end, int32(1)))
             weights[i] += share
-            weights[i] += lacking(lack, lag, end - before)
+            if lack > 0:
+                weights[i] += lacking(lack, lag, int32(end - before))
     return not dense
 
 
@@ -361,7 +362,7 @@ def make(
             idle = int32(level.idle[node, side, k] + wait)
             below.idle[row, side, k] = idle
             weight += float32(idle) / float32(max(end, int64(1)))
-            weight += lacking(lack, lag, end - before)
+            weight += lacking(lack, lag, int32(end - before))
         below.weights[row, side] = weight
         below.weights[row, 1 - side] = level.weights[node, 1 - side]
         below.used[row, side] = 1

@@ -34,8 +34,8 @@ MAX_JOBS = 800
 MAX_MACHINES = 60
 """What the kernels are made for and tested with.
 
-The open nodes of one block's explorers grow with the third power of the jobs: 800 on 60
-machines need 49 GiB of free device memory in the 32-bit form, 1000 need 89.
+Device memory is no limit: 1000 jobs on 60 machines would need 3.1 GiB in the 32-bit
+form.
 """
 
 
