@@ -123,9 +123,7 @@ class Exploding(Arm):
             self._pruned_at = ub
             pool.prune()
         budget.look(pool.free_pages)
-        if budget.limit is None:
-            return self.n_warps
-        return min(self.n_warps, budget.limit)
+        return budget.most(self.n_warps)
 
     def _check_end(self) -> None:
         """Look why a launch has ended; fewer warps go on when pages are used up."""
@@ -148,7 +146,7 @@ class Exploding(Arm):
                 "nodes; use a device with more free memory, or the cpu engine"
             )
         budget.used_up(control["n_warps"], pool.free_pages)
-        left = min(self.n_warps, budget.limit or self.n_warps)
+        left = budget.most(self.n_warps)
         if left < control["n_warps"]:
             logger.warning(
                 "pages of device memory used up: going on with %d of %d warps",

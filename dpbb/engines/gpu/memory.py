@@ -277,6 +277,10 @@ class PageBudget:
         self.limit: int | None = None
         self.spare = self._spare_of_all
 
+    def most(self, explorers: int) -> int:
+        """How many of so many explorers may go on."""
+        return explorers if self.limit is None else min(explorers, self.limit)
+
     @property
     def is_last(self) -> bool:
         """Whether there is nothing left to give up: one explorer, no spare page."""
