@@ -11,8 +11,9 @@ job after the other (``dpbb.modeling.fronts``), and of any number jobs are taken
 once.
 
 One chain a thread, in rounds of a fixed number of iterations. Now and then the chain
-that is worst goes on from the best permutation of all. So everything but the number of
-rounds is a function of the instance, the start, the seed and the threads.
+that is worst goes on from the best permutation of all; from a better one that is found
+elsewhere all do. So everything but the number of rounds, and what is found elsewhere,
+is a function of the instance, the start, the seed and the threads.
 """
 
 from __future__ import annotations
@@ -284,7 +285,8 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
             latest = search.latest(best)
             if latest is not best:
                 best = latest
-                worst.go_on_from(best.permutation, best.value)
+                for chain in chains:
+                    chain.go_on_from(best.permutation, best.value)
             elif rounds % SHARED_ROUNDS == 0 and worst.values[0] > first.values[1]:
                 worst.go_on_from(first.best[:-1], int(first.values[1]))
     return best

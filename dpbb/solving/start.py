@@ -35,11 +35,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-GPU_START_S = 15.0
-GPU_START_SHARE = 0.2
-"""Seconds, and the part of a time limit, that a GPU's beams have before the tree: they
-prove much, and a tree is several times as large at an upper bound one unit higher."""
-
 ESTIMATE_S = 2.0
 """Seconds of an estimate, at most."""
 
@@ -133,8 +128,8 @@ def with_heuristics(
     Parameters
     ----------
     hooks
-        What the search polls and calls, and its device: on a GPU that nobody explores
-        on yet it has a time of its own. What the options say of it is added.
+        What the search polls and calls, and its device. What the options say of it is
+        added.
     shown
         Shows what is found.
     heuristic
@@ -145,10 +140,6 @@ def with_heuristics(
     now = time.monotonic()
     left = plan.seconds_left(now)
     limit, wait = _times(options, left)
-    if hooks.device == "gpu":
-        limit = (
-            GPU_START_S if left is None else min(GPU_START_S, GPU_START_SHARE * left)
-        )
     search = replace(
         hooks,
         method=Heuristics.NONE if options.cutoff is not None else options.heuristics,

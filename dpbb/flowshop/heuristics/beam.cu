@@ -195,7 +195,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) expand(
             end = start + half_of(pair_in(quad, i), side);
             if (k == 0) continue;
             weight = __fadd_rn(weight, share(past[k] + start, end));
-            weight = __fadd_rn(weight, lacking(lack, lag, end - before));
+            if (lack > 0.0f)
+              weight = __fadd_rn(weight, lacking(lack, lag, end - before));
           }
         }
         weight = __fadd_rn(weight, other);
@@ -437,7 +438,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK) make(
         const Pair old = pair_from_words(record + k * WORDS_PER_PAIR);
         const int sum = half_of(idle, side) + start - (empty ? 0 : half_of(old, side));
         weight = __fadd_rn(weight, share(sum, end));
-        weight = __fadd_rn(weight, lacking(lack, lag, end - half_of(state.x[k - 1], side)));
+        if (lack > 0.0f) {
+          const int behind = end - half_of(state.x[k - 1], side);
+          weight = __fadd_rn(weight, lacking(lack, lag, behind));
+        }
         idle = pair_replace(idle, twice(sum), side);
       }
 #pragma unroll

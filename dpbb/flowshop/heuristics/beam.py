@@ -2,7 +2,7 @@
 
 Source: Libralesso, Focke, Secardin and Jost, EJOR 301(1), 2022: breadth first over
 partial schedules that grow at either end, keeping at each depth the nodes with the
-best guide; the width doubles from run to run. Differences:
+best guide; the width grows from run to run. Differences:
 
 - Bounds use the least heads and tails on empty sides.
 - *Two guides*, from 100 jobs on, by turns from width to width: that of the source, and
@@ -66,6 +66,17 @@ VFR800_40_1), ta055 and ta056 one as good, VFR60_20_1 a worse one.
 
 NO_KEY = 2**31 - 1
 """Key of a candidate that is pruned or on the other side."""
+
+WIDER = 4
+"""How many times as wide the next beams are."""
+
+FIRST_TARGET = 400
+"""The first target of a width is one part of so many below the incumbent.
+
+Measured on a core, 12 s each, against twice as wide and a first target of a hundredth,
+which was reached at 21 of 185 widths: of 14 shops of 50 to 200 jobs seven got a better
+schedule, two a worse one (VFR60_20_2, ta081), five one as good.
+"""
 
 BACK = 1 << 15
 """In a move: the job goes before the suffix."""
@@ -257,10 +268,10 @@ class Runs:
     def depth(self) -> int:
         """How far below the incumbent the first target of a width is."""
         value = self.incumbent.value
-        return min((value - self.lower_bound) // 4, value // 100)
+        return min((value - self.lower_bound) // 4, value // FIRST_TARGET)
 
     def widen(self) -> Incumbent:
-        """Run beams of doubled width, with targets nearer and nearer to the incumbent.
+        """Run wider and wider beams, with targets nearer and nearer to the incumbent.
 
         Proved if none is below.
         """
@@ -278,7 +289,7 @@ class Runs:
                     break
                 else:
                     depth //= 4
-            width *= 2
+            width *= WIDER
         proved = self.lower_bound >= self.incumbent.value
         return replace(self.incumbent, proved=True) if proved else self.incumbent
 
