@@ -119,7 +119,7 @@ def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
     return getattr(module, function)
 
 
-def default_time_s(n_jobs: int, n_machines: int, device: str = "cpu") -> float:
+def default_time_s(n_jobs: int, n_machines: int, device: str) -> float:
     """Seconds that ``first_incumbent`` takes unless told otherwise.
 
     Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20 and 10 s, the

@@ -103,12 +103,14 @@ def test_a_large_makespan_takes_wider_numbers():
 
 
 def test_chains_go_on_from_what_is_found_elsewhere(monkeypatch):
-    """The optimum is given; one round of one chain finds it from there alone."""
-    problem = FlowShopProblem(taillard_instance("ta001"))
+    """All three: another search claims a better schedule than there is."""
+    problem, moved = FlowShopProblem(taillard_instance("ta001")), []
     monkeypatch.setattr(greedy, "ROUND_OPERATIONS", 1)
-    optimum = iterated_greedy(Search(problem, 1278))
-    search = Search(problem, 0, iterations=2, elsewhere=lambda: optimum)
-    assert iterated_greedy(search, neh(search)) is optimum
+    monkeypatch.setattr(greedy.Chain, "go_on_from", lambda *to: moved.append(to[2]))
+    better = replace(neh(Search(problem, 0)), value=1277)
+    search = Search(problem, 0, threads=3, iterations=1, elsewhere=lambda: better)
+    assert iterated_greedy(search) is better
+    assert moved == [1277] * 3
 
 
 def test_improvements_fall_and_are_announced_in_the_callers_thread():

@@ -270,7 +270,7 @@ def test_the_search_is_over_before_the_end(methods, monkeypatch, given, end, sec
         left.append(search.deadline - time.monotonic())
         return start
 
-    monkeypatch.setattr(first, "default_time_s", lambda *_: 5.0)
+    monkeypatch.setattr(first, "default_time_s", lambda *of: {"gpu": 5.0}[of[2]])
     end = None if end is None else time.monotonic() + end
     methods(ig, ig, time_limit_s=given, end=end)
     assert left == [pytest.approx(seconds, abs=0.2)] * 2
