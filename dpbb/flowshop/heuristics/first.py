@@ -122,11 +122,13 @@ def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
 def default_time_s(n_jobs: int, n_machines: int, device: str) -> float:
     """Seconds that ``first_incumbent`` takes unless told otherwise.
 
-    Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20 and 10 s, the
-    most, from 100x20 on; on a GPU, whose beams find more, a quarter more.
+    Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20, 10 s from
+    100x20 to 250x20 and 20 s at 500x20; on a GPU, whose beams find more, a quarter
+    more.
     """
     size = n_jobs**1.5 * n_machines
-    return min(10.0, max(0.3, size / 1500)) * (1.25 if device == "gpu" else 1.0)
+    most = max(10.0, n_jobs / 25)
+    return min(most, max(0.3, size / 1500)) * (1.25 if device == "gpu" else 1.0)
 
 
 def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent | None:
