@@ -110,7 +110,7 @@ def test_threads_change_nothing(monkeypatch):
     assert len(runs[0]) > 1
 
 
-@pytest.mark.parametrize(("n_jobs", "both"), [(99, False), (100, True)])
+@pytest.mark.parametrize(("n_jobs", "both"), [(99, False), (100, True), (120, False)])
 def test_guides_take_turns_from_width_to_width(monkeypatch, n_jobs, both):
     second = {}
 
@@ -119,7 +119,7 @@ def test_guides_take_turns_from_width_to_width(monkeypatch, n_jobs, both):
         return False
 
     monkeypatch.setattr(Runs, "run", failing)
-    problem = FlowShopProblem(shop(n_jobs, 5))
+    problem = FlowShopProblem(shop(n_jobs, 6))
     beam(Search(problem, 0), start_at(problem))
     assert [second[2**i] for i in range(4)] == [{False}, {both}] * 2
 
