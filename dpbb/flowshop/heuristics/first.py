@@ -122,13 +122,15 @@ def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
 def default_time_s(n_jobs: int, n_machines: int, device: str) -> float:
     """Seconds that ``first_incumbent`` takes unless told otherwise.
 
-    Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20, 10 s from
-    100x20 to 250x20 and 20 s at 500x20; on a GPU, whose beams find more, a quarter
-    more.
+    Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20 and 10 s at
+    100x20. From there on a second for every ten jobs: a beam that proves a shop of
+    500x20 on two cores may run for 14 s itself, and beside the tree it has one core. A
+    GPU, whose beams find more, has a quarter more, and 12.5 s at most.
     """
     size = n_jobs**1.5 * n_machines
-    most = max(10.0, n_jobs / 25)
-    return min(most, max(0.3, size / 1500)) * (1.25 if device == "gpu" else 1.0)
+    if device == "gpu":
+        return min(12.5, max(0.375, size / 1200))
+    return min(max(10.0, n_jobs / 10), max(0.3, size / 1500))
 
 
 def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent | None:
