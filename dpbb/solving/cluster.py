@@ -41,6 +41,10 @@ HEAD_START_S = 1.0
 """Seconds that a cluster waits, at most, for the first schedule: its start is a second
 of imports, beside which a heuristic of milliseconds takes as long on a busy machine."""
 
+GPU_HEAD_START_S = 3.0
+"""The same where the heuristics have the GPU first, for a schedule of theirs: what they
+load would take a second more beside those imports, and the tree begins long after."""
+
 SHORT_S = 5.0
 """A time limit that may be over before there is a tree: the engine, whose look for a
 GPU takes a second, is chosen when there is one."""
@@ -53,7 +57,8 @@ POLL_S = 0.02
 """Seconds between looks at the limits while a cluster starts."""
 
 GPU_JOBS = 50
-"""From so many jobs on, the start heuristics have the GPU as well."""
+"""From so many jobs on, the start heuristics have the GPU as well, if beams are among
+them: no others use it."""
 
 
 class Cluster:
@@ -64,7 +69,8 @@ class Cluster:
     engine
         What explores; None: another cluster decides, or nobody has decided yet.
     answered
-        Set when there is a schedule, or will be none before the tree.
+        Set when there is a schedule, of the GPU's if the heuristics have it, or will be
+        none before the tree.
     unwanted
         Set when nobody waits for a cluster of the call's own any more.
     """
@@ -138,9 +144,18 @@ class Cluster:
             warm_up=(self._problem, self._tree),
             unwanted=self.unwanted.is_set,
             # other processes may begin at once, this one's imports may not
-            launched=lambda: self.answered.wait(HEAD_START_S),
+            launched=self._give_head_start,
         ) as (_, client):
             yield client
+
+    def _give_head_start(self) -> None:
+        """Wait for the first schedule; the choice of the engine may come meanwhile."""
+        began = time.monotonic()
+        while not self.answered.wait(POLL_S):
+            on_gpu = self.start_device() == "gpu"
+            limit = GPU_HEAD_START_S if on_gpu else HEAD_START_S
+            if time.monotonic() >= began + limit:
+                return
 
     def _is_sure(self) -> bool:
         """Whether the engine can run here, as far as a look of milliseconds can tell.
@@ -188,6 +203,8 @@ class Cluster:
             self.has_gpu
             and not is_replaced("gpu")
             and self._problem.n_jobs >= GPU_JOBS
+            and isinstance(self._problem, ImprovesSchedules)
+            and "beam" in self._problem.improving_methods
             and options.heuristics == Heuristics.AUTO
             and options.heuristic_time_s is None
             and options.cutoff is None

@@ -101,9 +101,14 @@ def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None
 
 def _with_heuristics(call: Call, plan: Plan, cluster: Cluster, device: str) -> Plan:
     """Run the start heuristics; on the cores alone if the GPU refuses."""
+
+    def found(incumbent: Incumbent) -> None:
+        if device == "cpu" or incumbent.source == "beam":
+            cluster.answered.set()
+
     hooks = StartSearch(
         device=device,
-        on_improvement=lambda _: cluster.answered.set(),
+        on_improvement=found,
         should_stop=call.should_stop,
         tree_waits=cluster.tree_waits if device == "cpu" else lambda: False,
         on_note=call.progress.waiting,
