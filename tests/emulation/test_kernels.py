@@ -5,8 +5,10 @@ import random
 import threading
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+import dpbb
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import kernels as kernels_module
@@ -20,6 +22,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_model import NARROW_LIMIT
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions
+from dpbb.problem import StartSearch
 from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
 from tests.emulation.cupy_on_host import OutOfMemoryError
@@ -305,15 +308,49 @@ def test_however_short_launches_are_few_pages_wait(pages, monkeypatch):
         for _ in range(80):
             session.advance(3100, 0.0)
             waiting.append(pool.size)
+    assert max(waiting) < 600
+
+
+SIDES = [("makespan", 0), ("makespan", 2), ("total-completion", 1)]
+
+
+@pytest.mark.parametrize(("objective", "sides"), SIDES)
+def test_a_launch_begins_near_the_first_schedule_or_deep(pages, objective, sides):
+    problem = dpbb.FlowShop(problem_of("ta041").times, objective=objective)
+    first = problem.first_incumbent(StartSearch("neh"))
+    schedule, ub = first.permutation.tolist(), first.value
+    tree = tree_of(problem, SolveOptions(), ub, tuple(schedule))
+    with pages.session(problem, tree, ub=ub) as session:
+        pool = session._arm.pool
+        for _ in range(20):
+            session.advance(ub, 0.0)
+        assert pool.sides == max(sides, 1 + (objective == "makespan"))
         before = pool.pages()
         pool.control.send()
-        pool.begin_with_deepest()
-        after = pool.pages()
-    assert max(waiting) < 600
+        pool.put_in_order(sides)
+        numbers, meta = after = pool.pages()
+        words = pool.memory.pages.get().reshape(pool.n_pages, -1, 32, 4)[numbers]
+
+    def beside(record, depth):
+        digits = record[pool.layout.path_at :].view(np.uint8)
+        directions = int(record[pool.layout.directions_at])
+        left, taken = list(tree.root_order), [0, 0]
+        for level in range(depth):
+            back = directions >> level & 1
+            job = schedule[-1 - taken[1]] if back else schedule[taken[0]]
+            if left.pop(digits[level]) != job:
+                return level
+            taken[back] += 1
+        return depth
+
+    keys = []
+    for page, word in zip(words, meta.tolist(), strict=True):
+        depth, records = word >> 8, page.swapaxes(0, 1).reshape(32, -1)[: word & 255]
+        near = max(beside(record, depth) for record in records)
+        keys.append((near * (sides > 0), depth))
     assert sorted(zip(*before, strict=True)) == sorted(zip(*after, strict=True))
-    depths = (after[1] >> 8).tolist()
-    assert depths == sorted(depths, reverse=True)
-    assert len(set(depths)) > 2
+    assert keys == sorted(keys, reverse=True)
+    assert len({key[not sides] for key in keys}) > 2
 
 
 @pytest.mark.parametrize("slices", [0, 1])

@@ -101,8 +101,10 @@ class Exploding(Arm):
         blocks = -(-n_warps // self._kernels.shape.warps)
         control.send()
         limited = self.budget.limit is not None
-        if shrinks or limited or pool.size > MANY_PAGES * n_warps:
-            pool.begin_with_deepest()
+        if shrinks or limited:
+            pool.put_in_order()
+        elif pool.sides or pool.size > MANY_PAGES * n_warps:
+            pool.put_in_order(pool.sides)
         self._kernels.explore(pool.stream, blocks, pool.arena)
         pool.settle()
         with nullcontext() if orders is None else orders.reach(control.address):

@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 WALK_CLAIM = 16
 """Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
+CLASSES = 16 * 64
+"""Of pages in order, of which there are as many as jobs at least."""
 READ_BYTES = 1 << 32
 """Device memory that paths on their way out take at a time."""
 
@@ -66,6 +68,8 @@ class PagePool:
         Upper bound, and that of the branching rule.
     all_optima
         Whether all optimal leaves are reported.
+    sides
+        On how many the tree branches, where its root order is made of a schedule; or 0.
     """
 
     def __init__(
@@ -78,11 +82,13 @@ class PagePool:
         ub: int,
         branching_ub: int | None,
         all_optima: bool,
+        sides: int,
     ) -> None:
         self.layout = kernels.shape.pages
         self.memory = DeviceMemory(self.layout, packed, plan, all_optima=all_optima)
         self.n_pages = plan.n_pages
         self.stream = stream
+        self.sides = sides
         self.control = Control(
             self.memory.control,
             stream,
@@ -117,14 +123,18 @@ class PagePool:
         pages = self._pool[: self.size].get()
         return pages, self.memory.meta.get()[pages]
 
-    def begin_with_deepest(self) -> None:
-        """Queue that the pages of the pool are put in order of depth.
+    def put_in_order(self, sides: int = 0) -> None:
+        """Queue that the pages of the pool are put in order, the deepest first.
 
         Between ``control.send``, which tells the device how many there are, and the
         launch that takes them.
+
+        ``sides``: on how many the tree branches, to begin with the pages nearest to the
+        schedule that its root order is made of, and the deepest of those.
         """
-        words = 4 * self.layout.n_jobs
-        launch, name = self._kernels.launch, "begin_with_deepest"
+        self._launch("classify", 2, (self.arena, np.int32(sides)))
+        words = 4 * max(CLASSES, self.layout.n_jobs)
+        launch, name = self._kernels.launch, "put_in_order"
         launch(name, self.stream, 1, (self.arena,), threads=512, shared_bytes=words)
         self._side = 1 - self._side
 

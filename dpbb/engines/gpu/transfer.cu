@@ -20,30 +20,84 @@ extern "C" __global__ void settle(const Arena *arena_at) {
     arena.out[atomicAdd(&control->n_out, 1u)] = arena.pool[i];
 }
 
-// Put the pages of the pool into `out`, those of the deepest nodes first.
-// Grid: one block; block: any, with N words of shared memory.
-extern "C" __global__ void begin_with_deepest(const Arena *arena_at) {
+// Depth at which a node leaves the path to the first schedule in the root order, which
+// is that schedule's jobs from both ends by turns, or from one end.
+__device__ __forceinline__ int depth_beside_schedule(
+    u32 *page, int slot, int depth, int sides) {
+  int front = 0, back = 0;
+  for (int d = 0; d < depth; ++d) {
+    const u32 digits = *word_at(page, slot, PATH_AT + d / DIGITS_PER_WORD);
+    const int digit =
+        (int)(digits >> d % DIGITS_PER_WORD * DIGIT_BITS & ((1u << DIGIT_BITS) - 1));
+    const int to_back = *word_at(page, slot, DIRECTIONS_AT + d / 32) >> d % 32 & 1;
+    // its next job is this one of those left: before it are some of the other end
+    int expected = 0;
+    if (sides == 2) {
+      const int own = 2 * (to_back ? back : front) + to_back;
+      const int ahead = to_back ? back + 1 - front : front - back;
+      expected = own < N ? max(0, ahead) : N - 1 - front - back;
+    }
+    if (digit != expected) return d;
+    front += !to_back;
+    back += to_back;
+  }
+  return depth;
+}
+
+// Classes of pages: so many ways to be near the first schedule, and of each depths; or N
+// depths. Twin: dpbb.engines.gpu.pool.
+constexpr int NEAR_CLASSES = 16, DEPTH_CLASSES = 64;
+constexpr int CLASSES = N > NEAR_CLASSES * DEPTH_CLASSES ? N : NEAR_CLASSES * DEPTH_CLASSES;
+
+// Write to `next`, which nothing else is in between launches, the class of each page of the
+// pool: its depth, or, with the number of `sides` that the tree branches on, how long a node
+// of it stays on the path to the first schedule, at most, and then its depth.
+// Grid: any; block: WARPS * 32.
+extern "C" __global__ void __launch_bounds__(WARPS *LANES)
+    classify(const Arena *arena_at, int sides) {
+  const Arena arena = *arena_at;
+  const int lane = threadIdx.x % LANES;
+  const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  const u32 n_warps = gridDim.x * blockDim.x / LANES;
+  for (u32 i = warp; i < arena.control->pool_size; i += n_warps) {
+    const u32 page = arena.pool[i], meta = arena.meta[page];
+    const int depth = (int)(meta >> 8);
+    int found = depth;
+    if (sides) {
+      const bool there = lane < (int)(meta & 255);
+      int near = there ? depth_beside_schedule(page_at(arena, page), lane, depth, sides) : 0;
+      for (int other = LANES / 2; other; other /= 2)
+        near = max(near, __shfl_xor_sync(ALL_LANES, near, other));
+      found = min(near, NEAR_CLASSES - 1) * DEPTH_CLASSES + depth * DEPTH_CLASSES / N;
+    }
+    if (lane == 0) arena.next[page] = (u32)found;
+  }
+}
+
+// Put the pages of the pool into `out`, those of the highest class first.
+// Grid: one block; block: any, with CLASSES words of shared memory.
+extern "C" __global__ void put_in_order(const Arena *arena_at) {
   extern __shared__ __align__(16) u32 shared[];
+  u32 *const place = shared;  // of the next page of each class
   const Arena arena = *arena_at;
   const u32 size = arena.control->pool_size;
-  u32 *const place = shared;  // of the next page of each depth
-  for (int depth = threadIdx.x; depth < N; depth += blockDim.x) place[depth] = 0;
+  for (int i = threadIdx.x; i < CLASSES; i += blockDim.x) place[i] = 0;
   __syncthreads();
   for (u32 i = threadIdx.x; i < size; i += blockDim.x)
-    atomicAdd(place + (arena.meta[arena.pool[i]] >> 8), 1u);
+    atomicAdd(place + arena.next[arena.pool[i]], 1u);
   __syncthreads();
   if (threadIdx.x == 0) {
     u32 before = 0;
-    for (int depth = N - 1; depth >= 0; --depth) {
-      const u32 count = place[depth];
-      place[depth] = before;
+    for (int i = CLASSES - 1; i >= 0; --i) {
+      const u32 count = place[i];
+      place[i] = before;
       before += count;
     }
   }
   __syncthreads();
   for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
     const u32 page = arena.pool[i];
-    arena.out[atomicAdd(place + (arena.meta[page] >> 8), 1u)] = page;
+    arena.out[atomicAdd(place + arena.next[page], 1u)] = page;
   }
 }
 

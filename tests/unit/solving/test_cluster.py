@@ -34,6 +34,17 @@ def at_once(monkeypatch):
     monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
 
 
+def test_imports_wait_for_the_gpus_first_schedule_as_long_as_that_says(monkeypatch):
+    cluster = cluster_of()
+    monkeypatch.setattr(cluster, "start_device", lambda: "gpu")
+    monkeypatch.setattr(module, "HEAD_START_S", 0.0)
+    monkeypatch.setattr(module, "GPU_HEAD_START_S", 0.1)
+    began = time.monotonic()
+    cluster._give_head_start()
+    assert time.monotonic() - began > 0.1
+    assert not cluster.answered.is_set()
+
+
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(
     ("options", "here"),
