@@ -163,6 +163,10 @@ def estimate(
     )
 
 
+HEURISTICS_S = 10.0
+"""Seconds for an upper bound of many jobs, where none is known."""
+
+
 def _mean(nodes: Iterable[float]) -> float:
     every = list(nodes)
     return min(sum(every) / len(every), MOST_NODES)
@@ -191,7 +195,12 @@ def _upper_bound(
     if known is not None:
         return known.upper_bound, "the best known"
     began = time.monotonic()
-    search = StartSearch(threads=chosen.threads, should_stop=should_stop)
+    many = problem.n_jobs >= MANY_JOBS
+    search = StartSearch(
+        time_limit_s=HEURISTICS_S if many else None,
+        threads=chosen.threads,
+        should_stop=should_stop,
+    )
     found = heuristics_of(problem).first_incumbent(search)
     if found is None:
         raise OptionError(

@@ -85,6 +85,7 @@ class Cluster:
         # its client; None: this process explores
         self._starting: Future[Any] = Future()
         self._waited_s = 0.0
+        self._choosing = False
         # a run that goes on is opened whatever time is left
         lasting = call.detached or plan.saved is not None
         self._limit = None if lasting else plan.options.time_limit_s
@@ -108,12 +109,14 @@ class Cluster:
         # as it may take a second, when there is a tree: there may be no time for one.
         if own and not sure:
             self._choose_engine()
+        self._choosing = own and sure and (limit is None or limit > SHORT_S)
         with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
             starting = pool.submit(lambda: stack.enter_context(self._client()))
             self._starting = starting
             try:
-                if own and sure and (limit is None or limit > SHORT_S):
+                if self._choosing:
                     self._choose_engine()
+                    self._choosing = False
                 yield self
             finally:
                 self.answered.set()
@@ -149,10 +152,10 @@ class Cluster:
             yield client
 
     def _give_head_start(self) -> None:
-        """Wait for the first schedule; the choice of the engine may come meanwhile."""
+        """Wait for the first schedule; the engine may still be chosen."""
         began = time.monotonic()
         while not self.answered.wait(POLL_S):
-            on_gpu = self.start_device() == "gpu"
+            on_gpu = self._choosing or self.start_device() == "gpu"
             limit = GPU_HEAD_START_S if on_gpu else HEAD_START_S
             if time.monotonic() >= began + limit:
                 return

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.bench import cold, due_dates, estimate, heuristics, progress
+from tests.bench import cold, due_dates, heuristics
 
 
 def test_a_cold_process_proves_the_best_known(capsys):
@@ -16,17 +16,6 @@ def test_a_cold_process_proves_the_best_known(capsys):
     assert 0 < float(row[6]) < float(row[3])
 
 
-def test_trees_that_are_held_out_were_not_tuned_on(capsys):
-    tuned, held_out = estimate.trees(held_out=False), estimate.trees(held_out=True)
-    assert len({tree[:3] for tree in tuned}) == 35
-    assert len({tree[:3] for tree in held_out} - {tree[:3] for tree in tuned}) == 36
-    given = ["--instances", "ta030", "--seconds", "0.5", "--threads", "1"]
-    assert estimate.main(given) == 0
-    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
-    nodes = [row[3] for row in rows if row[0] == "| ta030"]
-    assert nodes == ["2,415,779", "2,797,731"]
-
-
 def test_heuristics_are_above_the_best_known(capsys):
     few = ["--classes", "20x5", "--members", "1", "--limits", "0.2", "--threads", "1"]
     assert heuristics.main([*few, "--method", "ig"]) == 0
@@ -35,12 +24,6 @@ def test_heuristics_are_above_the_best_known(capsys):
     assert [problem, name, limit] == ["makespan", "20x5", "0.2"]
     assert 0 <= float(mean) <= float(worst) < 2
     assert verdict == ["all schedules are right"]
-
-
-def test_a_short_run_is_over_before_it_is_estimated():
-    text, factor = progress.row(progress.Tree("ta014", 1377), None)
-    assert factor is None
-    assert "1.61e+04" in text
 
 
 def test_sets_of_due_dates_stay_the_same():

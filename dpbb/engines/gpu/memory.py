@@ -33,7 +33,7 @@ MANY_PAGES = 32
 
 A launch begins with pages in the order in which the one before left them, the shallow
 ones first: warps find much work below them. Without end that is a search in breadth.
-Where there is a first schedule it begins with those near it, and the deepest of them.
+Of few jobs it begins with those near the first schedule, and the deepest of them.
 """
 SPARE_PAGES = 1 << 16
 """Pages beyond the worst case of the explorers: loaded roots in partly filled pages."""

@@ -130,7 +130,8 @@ class PagePool:
         launch that takes them.
 
         ``sides``: on how many the tree branches, to begin with the pages nearest to the
-        schedule that its root order is made of, and the deepest of those.
+        schedule that its root order is made of, in 16 classes, and in each of them with
+        the deepest.
         """
         self._launch("classify", 2, (self.arena, np.int32(sides)))
         words = 4 * max(CLASSES, self.layout.n_jobs)

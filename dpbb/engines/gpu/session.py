@@ -58,15 +58,20 @@ MANY_JOBS = 100
 
 On one H200 (``dpbb solve NAME --engine gpu --workers 1``) ta056 took 42.7 to 48.4 s so,
 and 56.5 to 65.7 in the order in which launches leave their nodes, four runs each: 3679
-was found after 12 to 15 s of the tree, not after 36 to 47. No tree of many jobs is
-explored as a whole, and what is far from the schedule had better have its turn: ta101
-ended after 10 s of its tree, and did not in 24 s from the schedule outwards.
+was found after 12 to 15 s of the tree, not after 36 to 47. Hard trees of many jobs end
+only by a schedule that is as good as their bound, and what is far from the first had
+better have its turn: ta101 ended after 10 s of its tree, and did not in 24 s from the
+schedule outwards.
 """
 
 
 def _ordered_sides(problem: Problem[Any], tree: TreeOptions) -> int:
-    """How many sides a tree branches on that is explored from a schedule outwards."""
-    if problem.n_jobs >= MANY_JOBS or tree.root_order is None:
+    """How many sides a tree branches on that is explored from a schedule outwards.
+
+    None with equal jobs side by side: that order is no schedule's. One that an option
+    gives is taken for a schedule's; it is a matter of time alone.
+    """
+    if problem.n_jobs >= MANY_JOBS or tree.root_order is None or tree.skips_copies:
         return 0
     return len(sides_of(problem))
 

@@ -5,9 +5,9 @@ partial schedules that grow at either end, keeping at each depth the nodes with 
 best guide; the width doubles from run to run. Differences:
 
 - Bounds use the least heads and tails on empty sides.
-- *Two guides*, from 100 jobs on, by turns from width to width: that of the source, and
-  one that knows, too, which machines are about to wait. Each finds what the other does
-  not; with few jobs the first finds more.
+- *Two guides*, from 100 jobs to 25 for each machine, by turns from width to width: that
+  of the source, and one that knows, too, which machines are about to wait. Each finds
+  what the other does not; elsewhere the first finds more.
 - *Targets.* The source prunes at the incumbent's makespan. Here beams prune at a
   target below it: that takes most of what the guide would keep in vain, and lets the
   fewer children decide on which side nodes grow. What reaches the end is that much
@@ -64,8 +64,8 @@ better schedule than by the first guide alone (ta081, ta101, VFR100_40_7, VFR300
 VFR800_40_1), ta055 and ta056 one as good, VFR60_20_1 a worse one.
 """
 
-LACK_JOBS_A_MACHINE = 20
-"""Jobs for each machine from which on they take none again.
+LACK_JOBS_A_MACHINE = 25
+"""Jobs for each machine from which on they take no turns again.
 
 Nine of Taillard's of 500x20 by ``dpbb campaign`` on two cores: proved in 192 s by turns
 (ta113 alone in 132), in 79 s by the first guide alone (ta113 in 8).

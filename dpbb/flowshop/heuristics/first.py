@@ -123,15 +123,15 @@ def default_time_s(n_jobs: int, n_machines: int, device: str) -> float:
     """Seconds that ``first_incumbent`` takes unless told otherwise.
 
     Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20 and 10 s at
-    100x20. From there on a second for every ten jobs: a beam that proves a shop of
-    500x20 on two cores may run for 14 s itself, and beside the tree it has one core. A
-    GPU, whose beams find more, has a quarter more, but 12.5 s from there on and 20 s at
-    500x20.
+    100x20. With few machines it is a second for every ten jobs from there on, and 50 at
+    most: a beam that proves a shop of 500x20 on two cores may run for 14 s itself, and
+    beside the tree it has one core. A GPU, whose beams find more, has a quarter more,
+    but 12.5 s from 100x20 on and 20 s from 500x20 on.
     """
-    size = n_jobs**1.5 * n_machines
+    size, many = n_jobs**1.5 * n_machines, n_jobs * (n_machines <= FEW_MACHINES)
     if device == "gpu":
-        return min(max(12.5, n_jobs / 25), max(0.375, size / 1200))
-    return min(max(10.0, n_jobs / 10), max(0.3, size / 1500))
+        return min(max(12.5, min(many / 25, 20.0)), max(0.375, size / 1200))
+    return min(max(10.0, min(many / 10, 50.0)), max(0.3, size / 1500))
 
 
 def first_incumbent(problem: FlowShopProblem, wanted: StartSearch) -> Incumbent | None:

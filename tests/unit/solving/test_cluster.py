@@ -34,15 +34,28 @@ def at_once(monkeypatch):
     monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
 
 
-def test_imports_wait_for_the_gpus_first_schedule_as_long_as_that_says(monkeypatch):
-    cluster = cluster_of()
-    monkeypatch.setattr(cluster, "start_device", lambda: "gpu")
+@pytest.mark.parametrize(
+    ("engine", "choosing", "n_jobs", "waits"),
+    [
+        ("gpu", False, 50, True), (None, True, 50, True), ("cpu", False, 50, False),
+        ("gpu", False, 49, False),
+    ],
+)  # fmt: skip
+def test_imports_wait_for_beams_on_the_gpu(
+    monkeypatch, engine, choosing, n_jobs, waits
+):
     monkeypatch.setattr(module, "HEAD_START_S", 0.0)
-    monkeypatch.setattr(module, "GPU_HEAD_START_S", 0.1)
+    monkeypatch.setattr(module, "GPU_HEAD_START_S", 0.2)
+    monkeypatch.setattr(module, "is_shared", lambda: True)
+    cluster = cluster_of(engine="auto")
+    cluster._problem = FlowShopProblem(FlowShopInstance("shop", [[1, 2]] * n_jobs))
+    cluster.engine, cluster._choosing = engine, choosing
     began = time.monotonic()
     cluster._give_head_start()
-    assert time.monotonic() - began > 0.1
-    assert not cluster.answered.is_set()
+    assert (time.monotonic() - began > 0.2) is waits
+    cluster.engine = "gpu"
+    cluster._problem = type("", (), {"n_jobs": 50, "improving_methods": ["ig"]})()
+    assert cluster.start_device() == "cpu"
 
 
 @pytest.mark.usefixtures("at_once")

@@ -110,7 +110,7 @@ def test_threads_change_nothing(monkeypatch):
     assert len(runs[0]) > 1
 
 
-@pytest.mark.parametrize(("n_jobs", "both"), [(99, False), (100, True), (120, False)])
+@pytest.mark.parametrize(("n_jobs", "both"), [(99, False), (100, True), (150, False)])
 def test_guides_take_turns_from_width_to_width(monkeypatch, n_jobs, both):
     second = {}
 

@@ -22,7 +22,7 @@ from dpbb.flowshop import (
 )
 from dpbb.flowshop.heuristics import HEURISTICS, first, first_incumbent
 from dpbb.flowshop.heuristics.first import Method
-from dpbb.options import Heuristics, SolveOptions
+from dpbb.options import OPTIONS, Heuristics, SolveOptions
 from dpbb.problem import Incumbent, StartSearch
 from dpbb.solving.arguments import check_fit
 from tests.oracle import TinyFlowShop
@@ -342,6 +342,10 @@ def test_a_problem_without_heuristics_takes_none_of_them():
     check_fit(own, SolveOptions(heuristics="none"))
     with pytest.raises(OptionError, match="got 'beam'"):
         check_fit(own, SolveOptions(heuristics="beam"))
+
+
+def test_the_help_has_every_row():
+    assert OPTIONS["heuristics"].help.endswith(f" {', '.join(HEURISTICS)}")
 
 
 @pytest.mark.parametrize("name", HEURISTICS)
