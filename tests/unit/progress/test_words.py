@@ -9,16 +9,10 @@ from dpbb.progress.words import format_count, span_text
 YEAR = 365.25 * 86400
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "text", "brief"),
-    [
-        (7200, 7300, "2 h", "2h"), (86400 * 3, YEAR * 40, "3 days to 40 years", "3d-40y"),
-        (YEAR * 5000, math.inf, "more than 1000 years", ">1000y"),
-    ],
-)  # fmt: skip
-def test_ranges_of_time(low, high, text, brief):
-    assert span_text(low, high) == text
-    assert span_text(low, high, brief=True) == brief
+def test_ranges_of_time():
+    assert span_text(7200, 7300) == "2 h"
+    assert span_text(86400 * 3, YEAR * 40, brief=True) == "3d-40y"
+    assert span_text(YEAR * 5000, math.inf, brief=True) == ">1000y"
 
 
 @pytest.mark.parametrize("exponent", [*range(-5, 40), 60, 200, 308])
