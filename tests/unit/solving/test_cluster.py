@@ -35,21 +35,16 @@ def at_once(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("engine", "choosing", "n_jobs", "waits"),
-    [
-        ("gpu", False, 50, True), (None, True, 50, True), ("cpu", False, 50, False),
-        ("gpu", False, 49, False),
-    ],
-)  # fmt: skip
-def test_imports_wait_for_beams_on_the_gpu(
-    monkeypatch, engine, choosing, n_jobs, waits
-):
+    ("engine", "n_jobs", "waits"),
+    [("gpu", 50, True), (None, 50, True), ("cpu", 50, False), ("gpu", 49, False)],
+)
+def test_imports_wait_for_beams_on_the_gpu(monkeypatch, engine, n_jobs, waits):
     monkeypatch.setattr(module, "HEAD_START_S", 0.0)
     monkeypatch.setattr(module, "GPU_HEAD_START_S", 0.2)
     monkeypatch.setattr(module, "is_shared", lambda: True)
     cluster = cluster_of(engine="auto")
     cluster._problem = FlowShopProblem(FlowShopInstance("shop", [[1, 2]] * n_jobs))
-    cluster.engine, cluster._choosing = engine, choosing
+    cluster.engine, cluster._choosing = engine, engine is None
     began = time.monotonic()
     cluster._give_head_start()
     assert (time.monotonic() - began > 0.2) is waits
