@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.bench import cold, due_dates, heuristics
+from tests.bench import cold, due_dates, estimate, heuristics
 
 
 def test_a_cold_process_proves_the_best_known(capsys):
@@ -14,6 +14,17 @@ def test_a_cold_process_proves_the_best_known(capsys):
     row = capsys.readouterr().out.splitlines()[-1].split(" | ")
     assert row[:3] == ["| ta001", "1278", "yes"]
     assert 0 < float(row[6]) < float(row[3])
+
+
+def test_trees_that_are_held_out_were_not_tuned_on(capsys):
+    tuned, held_out = estimate.trees(held_out=False), estimate.trees(held_out=True)
+    assert len({tree[:3] for tree in tuned}) == 35
+    assert len({tree[:3] for tree in held_out} - {tree[:3] for tree in tuned}) == 36
+    given = ["--instances", "ta030", "--seconds", "0.5", "--threads", "1"]
+    assert estimate.main(given) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    nodes = [row[3] for row in rows if row[0] == "| ta030"]
+    assert nodes == ["2,415,779", "2,797,731"]
 
 
 def test_heuristics_are_above_the_best_known(capsys):

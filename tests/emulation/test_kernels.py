@@ -318,12 +318,12 @@ def test_a_launch_begins_near_the_first_schedule_or_deep(pages, sides):
     objective = "total-completion" if sides == 1 else "makespan"
     problem = dpbb.FlowShop(problem_of("ta041").times, objective=objective)
     first = problem.first_incumbent(StartSearch("neh"))
-    schedule, ub = first.permutation.tolist(), first.value
-    tree = tree_of(problem, SolveOptions(), ub, tuple(schedule))
-    with pages.session(problem, tree, ub=ub) as session:
+    schedule = first.permutation.tolist()
+    tree = tree_of(problem, SolveOptions(), first.value, tuple(schedule))
+    with pages.session(problem, tree, ub=first.value) as session:
         pool = session._arm.pool
         for _ in range(20):
-            session.advance(ub, 0.0)
+            session.advance(first.value, 0.0)
         assert pool.sides == (sides or 2)
         before = pool.pages()
         pool.control.send()
