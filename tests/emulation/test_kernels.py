@@ -52,11 +52,14 @@ def random_shop(rng, n_jobs, n_machines, longest):
 
 
 @pytest.mark.parametrize("case", [TA014, TA016, TA056], ids=lambda case: case[0])
-def test_golden_tree(gpu, case):
+@pytest.mark.parametrize("ordered", [False, True])
+def test_golden_tree(gpu, case, ordered):
     name, ub, expected = case
+    problem = problem_of(name)
+    order = tuple(range(problem.n_jobs))[::-1] if ordered else None
     if steals(gpu) and case is not TA016:
         pytest.skip("a node is a warp's work there: too many")
-    total = gpu.explore(problem_of(name), TreeOptions(), ub)
+    total = gpu.explore(problem, TreeOptions(root_order=order), ub)
     assert counted(total) == expected
     assert total.best is None
 
