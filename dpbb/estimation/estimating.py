@@ -36,6 +36,9 @@ SECONDS = 5.0
 PROBES = 8
 """Independent ones; their spread gives the interval."""
 
+HEURISTICS_S = 10.0
+"""Seconds for an upper bound of many jobs, where none is known."""
+
 
 @naming(USED_OPTIONS)
 def estimate(
@@ -161,10 +164,6 @@ def estimate(
         elsewhere=_elsewhere(problem, tree, gpus),
         source=source,
     )
-
-
-HEURISTICS_S = 10.0
-"""Seconds for an upper bound of many jobs, where none is known."""
 
 
 def _mean(nodes: Iterable[float]) -> float:

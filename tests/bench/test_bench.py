@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.bench import cold, due_dates, estimate, heuristics
+from tests.bench import cold, due_dates, estimate, heuristics, progress
 
 
 def test_a_cold_process_proves_the_best_known(capsys):
@@ -35,6 +35,12 @@ def test_heuristics_are_above_the_best_known(capsys):
     assert [problem, name, limit] == ["makespan", "20x5", "0.2"]
     assert 0 <= float(mean) <= float(worst) < 2
     assert verdict == ["all schedules are right"]
+
+
+def test_a_short_run_is_over_before_it_is_estimated():
+    text, factor = progress.row(progress.Tree("ta014", 1377), None)
+    assert factor is None
+    assert "1.61e+04" in text
 
 
 def test_sets_of_due_dates_stay_the_same():

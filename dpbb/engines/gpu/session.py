@@ -51,8 +51,6 @@ SHRINKING_GAIN = 0.97
 """A launch that leaves a larger share of them open is the last one of these."""
 PLENTY_PAGES = 2
 """With so many pages of open nodes for each explorer there is work for all."""
-
-
 MANY_JOBS = 100
 """From so many jobs on a tree is not explored from the first schedule outwards.
 

@@ -14,6 +14,8 @@ def test_bounds_are_found_by_name():
     assert best_known("ta056") == BestKnown("ta056", 3679, 3679)
     assert best_known("ta056").optimal
     assert not best_known("ta051").optimal
+    assert str(best_known("ta056")) == "3679 (optimal)"
+    assert str(best_known("ta051")) == "3771 to 3846"
     assert best_known("ta121") is None
 
 
