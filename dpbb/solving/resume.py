@@ -145,7 +145,7 @@ def options_on(spec: RunSpec, plan: Plan) -> SolveOptions:
     before, options = options_before(spec), plan.options
     tuning, own = before.tuning, options.tuning.changed()
     same = {name: own.get(name, getattr(tuning, name)) for name in OF_TREE}
-    is_open = options.strategy is Strategy.AUTO
+    is_open = options.strategy in (None, Strategy.AUTO)
     options = options.replace(
         bound=bound_of(plan.problem),
         branching=options.branching or before.branching,

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.from_below import Below, Step
 from dpbb.errors import EngineUnavailable, InvariantError
-from dpbb.estimation.result import duration
+from dpbb.estimation.result import MANY_JOBS, duration
 from dpbb.heuristics import heuristics_of
 from dpbb.kernels.cores import in_daemon
 from dpbb.options import BranchingRule, EngineName, Heuristics, SolveOptions, Strategy
@@ -77,13 +77,13 @@ def start(call: Call, plan: Plan, cluster: Cluster) -> Plan:
     )
     if why:
         progress.note(f"strategy {strategy}: {why}")
-    if strategy is Strategy.FROM_BELOW:
-        plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
     plan, why = with_rule(plan, call.should_stop)
     progress.waiting("")
     if why:
         progress.note(f"branching {why}")
-    return plan
+    if strategy is Strategy.FROM_BELOW:
+        plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
+    return replace(plan, options=plan.options.replace(strategy=strategy))
 
 
 def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None:
@@ -254,9 +254,12 @@ def chosen_strategy(
     detached
         Nobody stays until the end of the run: one tree.
     """
-    options = plan.options
-    if options.strategy is not Strategy.AUTO:
-        return options.strategy, ""
+    options, asked = plan.options, plan.options.strategy
+    many = plan.problem.n_jobs >= MANY_JOBS
+    if asked is None and not many:
+        return Strategy.INCUMBENT, ""
+    if asked not in (None, Strategy.AUTO):
+        return asked, ""
     if detached:
         return Strategy.INCUMBENT, "nobody stays to explore another tree"
     if options.cutoff is not None or options.all_optima:
@@ -266,6 +269,8 @@ def chosen_strategy(
     known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
     if not known:
         return Strategy.FROM_BELOW, "no schedule is known"
+    if many:
+        return Strategy.FROM_BELOW, "above the optimum trees of so many jobs explode"
     left = plan.seconds_left(time.monotonic())
     limit = PATIENCE_S if left is None else max(left, 0.0)
     found = _in_time(
