@@ -154,14 +154,15 @@ def submit(
             "workers: expected at least 1, as nobody waits for the run while it goes "
             "on, got 0, or a Dask task without client: use dpbb.solve"
         )
-    if call.options.strategy is Strategy.FROM_BELOW:
+    plan = going_on(call, plan, fresh=fresh)
+    if plan.options.strategy is Strategy.FROM_BELOW:
         raise OptionError(
             f"strategy: expected {Strategy.INCUMBENT}, as a run that is not waited for "
             f"is one tree, and nobody would open the next, got "
-            f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
+            f"{plan.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
             f"on the same cluster"
         )
-    return submitted(call, going_on(call, plan, fresh=fresh))
+    return submitted(call, plan)
 
 
 @naming()

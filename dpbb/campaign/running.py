@@ -468,7 +468,7 @@ class Campaign:
             checkpoint=checkpoint,
             checkpoint_host=checkpoint and self._host,
             certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
-            strategy=result.options.strategy or "",
+            strategy=result.options.strategy,
             bound=result.options.bound or "",
             options={name: values[name] for name in values if name not in OWN},
             trajectory=tuple(

@@ -110,7 +110,8 @@ class Coordinator:
         before = Totals() if saved is None else saved.totals
         limit = math.inf if spec.time_limit_s is None else spec.time_limit_s
         self.opened, self.deadline = now - before.seconds, now + limit
-        self._improved = now  # when something better came, or the tree was begun
+        # when something better came, or the first tree was begun
+        self._improved = now - (spec.request.waited_s if saved is None else 0.0)
         self.events = EventLog(self.opened)
         self.book = book = Book(spec, self.events, lambda: incumbent.ub)
         self.meter = RateMeter(now, before.nodes, spec.options.report_interval_s)

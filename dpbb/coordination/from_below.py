@@ -121,9 +121,16 @@ class Below:
     earlier: Totals = field(default_factory=Totals)
 
     def shown_on(self, snapshot: Snapshot) -> Snapshot:
-        """Return the state of a tree with the nodes of those before it."""
+        """Return the state of a tree with the nodes of those before it.
+
+        What is left is only told of a tree that may be the last one: with nothing below
+        its upper bound the incumbent is optimal.
+        """
+        value = snapshot.value
+        last = value is not None and value <= self.step.upper_bound
         return replace(
             snapshot,
             decomposed=snapshot.decomposed + self.earlier.decomposed,
             leaves=snapshot.leaves + self.earlier.leaves,
+            left=snapshot.left if last else None,
         )

@@ -71,6 +71,15 @@ class Request:
     seconds: float = 0.0
     known: Known = field(default_factory=Known)
 
+    @property
+    def waited_s(self) -> float:
+        """Seconds of the trees before it that found no better schedule at their end."""
+        if self.known.below is None:
+            return 0.0
+        steps = self.known.trajectory
+        found = steps[-1].seconds if steps else 0.0
+        return min(self.known.below.earlier.seconds, self.seconds - found)
+
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:

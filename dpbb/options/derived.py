@@ -36,7 +36,7 @@ class SolveKeywords(TypedDict, total=False):
     engine: AnyEngine
     bound: str | None
     branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back", "own"] | None  # noqa: E501
-    strategy: Strategy | Literal["auto", "incumbent", "from-below"] | None
+    strategy: Strategy | Literal["auto", "incumbent", "from-below"]
     all_optima: bool
     upper_bound: int | None
     cutoff: int | None

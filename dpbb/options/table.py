@@ -326,13 +326,13 @@ class SolveOptions:
         "unless estimates say that minmin's tree is far smaller",
         resumed=Resumed.FIXED,
     )
-    strategy: Strategy | None = _search(
+    strategy: Strategy = _search(
         kinds.choice(Strategy),
         "which trees",
         "incumbent: one tree, below the best schedule known; from-below: trees at "
         "rising upper bounds, each of which proves a lower bound; auto: from below "
         "where the one tree is estimated to take longer than there is time",
-        otherwise="incumbent; from 100 jobs on from-below",
+        default=Strategy.INCUMBENT,
     )
     all_optima: bool = _search(
         kinds.flag(),

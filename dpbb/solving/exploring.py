@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.result import Result
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
@@ -107,10 +107,10 @@ async def _watched(call: Call, plan: Plan, run: Any) -> tuple[Outcome, Snapshot]
     version, finished, stopping = -1, False, False
     while not finished:
         version, finished, snapshot = await call.value(run.poll(version, POLL_S))
-        if plan.below is None:
+        if plan.below is not None:
+            snapshot = plan.below.shown_on(snapshot)
+        if plan.below is None or not finished:  # else another tree may follow
             call.progress.update(snapshot)
-        elif snapshot.state is not RunState.FINISHED:  # another tree may follow
-            call.progress.update(plan.below.shown_on(snapshot))
         if not stopping and call.should_stop():
             stopping = True
             await call.value(run.stop())

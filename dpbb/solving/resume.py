@@ -57,8 +57,10 @@ def read_saved(source: str | Path, problem: Any, changes: Mapping[str, Any]) -> 
     if options.workers != 0 and "checkpoint" not in changes:
         options = options.replace(checkpoint=folder_of(path))
     _check_same(saved.spec, fixed, options)
-    reached, given_ub = saved.ub - options.all_optima, options.upper_bound
-    if given_ub is not None and given_ub > reached:
+    one = saved.spec.request.known.below is None  # else its bound is that of a step
+    reached = saved.ub - options.all_optima if one else saved.value
+    given_ub = options.upper_bound
+    if given_ub is not None and reached is not None and given_ub > reached:
         raise OptionError(
             f"upper_bound: expected at most {reached}, which the run has reached "
             f"already, got {given_ub}"
@@ -145,7 +147,7 @@ def options_on(spec: RunSpec, plan: Plan) -> SolveOptions:
     before, options = options_before(spec), plan.options
     tuning, own = before.tuning, options.tuning.changed()
     same = {name: own.get(name, getattr(tuning, name)) for name in OF_TREE}
-    is_open = options.strategy in (None, Strategy.AUTO)
+    is_open = options.strategy is Strategy.AUTO
     options = options.replace(
         bound=bound_of(plan.problem),
         branching=options.branching or before.branching,

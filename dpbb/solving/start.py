@@ -50,6 +50,11 @@ POLL_S = 0.02
 PATIENCE_S = 86400.0
 """Without a time limit a tree that takes longer is not waited for."""
 
+NEAR = 1 / 16
+"""Share of a schedule's cost that is above the root bound, at most, where many jobs,
+whose estimates are not to be trusted, have trees from below: a bound further off does
+not come near in hours."""
+
 
 def start(call: Call, plan: Plan, cluster: Cluster) -> Plan:
     """Return a plan with what the start heuristics find; one that goes on has it."""
@@ -77,13 +82,13 @@ def start(call: Call, plan: Plan, cluster: Cluster) -> Plan:
     )
     if why:
         progress.note(f"strategy {strategy}: {why}")
+    if strategy is Strategy.FROM_BELOW:
+        plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
     plan, why = with_rule(plan, call.should_stop)
     progress.waiting("")
     if why:
         progress.note(f"branching {why}")
-    if strategy is Strategy.FROM_BELOW:
-        plan = replace(plan, below=Below(Step(1, plan.lower_bound)))
-    return replace(plan, options=plan.options.replace(strategy=strategy))
+    return plan
 
 
 def _tell_of(plan: Plan, saved: Checkpoint, note: Callable[[str], None]) -> None:
@@ -254,12 +259,9 @@ def chosen_strategy(
     detached
         Nobody stays until the end of the run: one tree.
     """
-    options, asked = plan.options, plan.options.strategy
-    many = plan.problem.n_jobs >= MANY_JOBS
-    if asked is None and not many:
-        return Strategy.INCUMBENT, ""
-    if asked not in (None, Strategy.AUTO):
-        return asked, ""
+    options = plan.options
+    if options.strategy is not Strategy.AUTO:
+        return options.strategy, ""
     if detached:
         return Strategy.INCUMBENT, "nobody stays to explore another tree"
     if options.cutoff is not None or options.all_optima:
@@ -269,7 +271,8 @@ def chosen_strategy(
     known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
     if not known:
         return Strategy.FROM_BELOW, "no schedule is known"
-    if many:
+    near = min(known) - plan.root_bound <= NEAR * min(known)
+    if near and plan.problem.n_jobs >= MANY_JOBS:
         return Strategy.FROM_BELOW, "above the optimum trees of so many jobs explode"
     left = plan.seconds_left(time.monotonic())
     limit = PATIENCE_S if left is None else max(left, 0.0)

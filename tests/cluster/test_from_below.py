@@ -26,7 +26,10 @@ NEH = {"heuristics": "neh", **BELOW}
 
 class Notes(Progress):
     def __init__(self):
-        self.texts = []
+        self.texts, self.last = [], None
+
+    def finish(self, snapshot):
+        self.last = snapshot
 
     def note(self, text):
         self.texts.append(text)
@@ -109,6 +112,7 @@ def test_a_tree_that_is_too_large_is_given_up_and_the_step_halved(client, monkey
     assert result.termination is Termination.NODE_LIMIT
     assert any("half the step" in note for note in notes.texts), notes.texts
     assert result.decomposed > sum(bound.decomposed for bound in result.bounds)
+    assert notes.last.decomposed == result.decomposed
     values = [bound.value for bound in result.bounds]
     assert values == sorted(set(values))
     assert result.lower_bound >= values[-1]
@@ -127,6 +131,10 @@ def test_a_run_goes_on_from_its_folder_and_from_between_two_trees(client, tmp_pa
     assert seen
     with pytest.raises(OptionError, match="strategy: expected from-below, as the run"):
         dpbb.resume(folder, client=client, strategy="incumbent")
+    with pytest.raises(
+        OptionError, match="strategy: expected incumbent, as a run that"
+    ):
+        dpbb.submit("ta014", client=client, strategy="auto", checkpoint=str(folder))
     result = dpbb.resume(folder, client=client, verbosity="quiet", threads=1)
     assert (result.status, result.makespan) == (Status.OPTIMAL, 1377)
     # nodes of the last tree depend on when its schedule is found

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpbb.coordination import from_below
+from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.from_below import Below, Step
-from dpbb.result import Termination, Totals
+from dpbb.coordination.messages import Request
+from dpbb.coordination.snapshot import Left
+from dpbb.result import Improvement, Termination, Totals
 from dpbb.solving.results import result_of, result_without_tree
 from tests.unit.solving.test_plan import ORDER, VALUE, outcome, plan_of
 
@@ -89,3 +92,27 @@ def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
     spent = at(plan, Step(1, plan.root_bound), 2000)
     over = outcome(termination=Termination.NODE_LIMIT, **cut)
     assert spent.after(over, result_of(spent, over, before_s=0.0)) is None
+
+
+def test_patience_lasts_from_tree_to_tree():
+    """A schedule at second 3 of ten, eight of them in trees: seven without another."""
+    found = (Improvement(3.0, VALUE, "tree"),)
+    spec = below(no_improvement_s=9).spec(0.0, "cpu")
+    for earlier, waited in ((8.0, 7.0), (5.0, 5.0)):
+        way = Below(Step(1, 16), earlier=Totals(seconds=earlier))
+        known = replace(spec.request.known, below=way, trajectory=found)
+        request = Request(spec.request.options, 10.0, known)
+        run = Coordinator(replace(spec, request=request), now=0.0)
+        assert run.limit_reached(8.9 - waited) is None
+        assert run.limit_reached(9.0 - waited) is Termination.NO_IMPROVEMENT
+
+
+def test_what_is_left_is_only_told_of_a_tree_that_may_be_the_last():
+    plan = below()
+    now = Coordinator(plan.spec(0.0, "cpu"), now=0.0).snapshot(1.0)
+    left = Left(nodes=(1, 2, 3), seconds=(1, 2, 3))
+    earlier = Totals(decomposed=5)
+    for width, told in ((VALUE - 1 - plan.root_bound, None), (99, left)):
+        way = Below(Step(1, plan.root_bound, width), earlier=earlier)
+        shown = way.shown_on(replace(now, left=left, decomposed=2))
+        assert (shown.left, shown.decomposed) == (told, 7)

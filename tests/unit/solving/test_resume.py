@@ -210,6 +210,15 @@ def test_a_call_goes_on_in_its_folder_by_its_own_options(tmp_path):
         planned_again(fresh=True, checkpoint=None)
 
 
+def test_a_smaller_upper_bound_is_taken_above_that_of_a_step_from_below(tmp_path):
+    path = tmp_path / "x.dpbb"
+    path.write_bytes(to_bytes(saved_after(below(), 1.0)))
+    with pytest.raises(OptionError, match=f"at most {VALUE}, .* got {VALUE + 1}"):
+        read_saved(path, None, {"upper_bound": VALUE + 1})
+    assert below().upper_bound < VALUE - 1
+    assert read_saved(path, None, {"upper_bound": VALUE - 1}).saved is not None
+
+
 @pytest.mark.parametrize("tuning", ["balance=steal", None, {"balance": "no"}])
 def test_bad_tuning_of_a_run_that_goes_on_is_refused(tmp_path, tuning):
     path, _ = foreign(tmp_path / "run")
