@@ -154,20 +154,21 @@ def submit(
             "workers: expected at least 1, as nobody waits for the run while it goes "
             "on, got 0, or a Dask task without client: use dpbb.solve"
         )
-    _check_one_tree(call.options)  # before anything is deleted
-    plan = going_on(call, plan, fresh=fresh)
-    _check_one_tree(plan.options)
-    return submitted(call, plan)
-
-
-def _check_one_tree(options: SolveOptions) -> None:
-    if options.strategy is Strategy.FROM_BELOW:
+    if call.options.strategy is Strategy.FROM_BELOW:
         raise OptionError(
             f"strategy: expected {Strategy.INCUMBENT}, as a run that is not waited for "
             f"is one tree, and nobody would open the next, got "
-            f"{options.strategy}: use dpbb.solve (dpbb solve), which may explore "
+            f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
             f"on the same cluster"
         )
+    plan = going_on(call, plan, fresh=fresh)
+    if plan.below is not None:
+        raise OptionError(
+            f"checkpoint: expected a run of one tree in {plan.options.checkpoint}, as "
+            f"nobody would open the next, got one from below: use dpbb.solve (dpbb "
+            f"solve), or fresh"
+        )
+    return submitted(call, plan)
 
 
 @naming()

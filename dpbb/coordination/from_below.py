@@ -120,14 +120,14 @@ class Below:
     bounds: tuple[ProvedBound, ...] = ()
     earlier: Totals = field(default_factory=Totals)
 
-    def shown_on(self, snapshot: Snapshot) -> Snapshot:
+    def shown_on(self, snapshot: Snapshot, given: int | None = None) -> Snapshot:
         """Return the state of a tree with the nodes of those before it.
 
         What is left is only told of a tree that may be the last one: with nothing below
-        its upper bound the incumbent is optimal.
+        its upper bound what is known is optimal, an incumbent or a value ``given``.
         """
-        value = snapshot.value
-        last = value is not None and value <= self.step.upper_bound
+        known = [value for value in (snapshot.value, given) if value is not None]
+        last = bool(known) and min(known) <= self.step.upper_bound
         return replace(
             snapshot,
             decomposed=snapshot.decomposed + self.earlier.decomposed,

@@ -65,20 +65,15 @@ class Request:
         The options of the call, as JSON has them.
     seconds
         From its start to the opening of the run.
+    waited_s
+        Of these those that the trees before it have explored since a schedule was found
+        or the call went on from a checkpoint.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     known: Known = field(default_factory=Known)
-
-    @property
-    def waited_s(self) -> float:
-        """Seconds of the trees before it that found no better schedule at their end."""
-        if self.known.below is None:
-            return 0.0
-        steps = self.known.trajectory
-        found = steps[-1].seconds if steps else 0.0
-        return min(self.known.below.earlier.seconds, self.seconds - found)
+    waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

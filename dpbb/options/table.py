@@ -294,7 +294,7 @@ class SolveOptions:
     no_improvement_s: float | None = _limit(
         kinds.seconds(above=0),
         "stop when nothing better came for X seconds",
-        "of exploring: from the start of a tree on",
+        "of exploring: since it began or was resumed",
     )
     node_limit: int | None = _limit(kinds.whole(1), "stop after about N explored nodes")
     gap_limit: float | None = _limit(
@@ -331,7 +331,8 @@ class SolveOptions:
         "which trees",
         "incumbent: one tree, below the best schedule known; from-below: trees at "
         "rising upper bounds, each of which proves a lower bound; auto: from below "
-        "where the one tree is estimated to take longer than there is time",
+        "where the one tree is estimated to take longer than there is time, or of 100 "
+        "jobs and more near the root bound",
         default=Strategy.INCUMBENT,
     )
     all_optima: bool = _search(

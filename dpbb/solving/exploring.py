@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.result import Result
 from dpbb.solving.arguments import Call
 from dpbb.solving.cluster import Cluster
@@ -108,9 +108,9 @@ async def _watched(call: Call, plan: Plan, run: Any) -> tuple[Outcome, Snapshot]
     while not finished:
         version, finished, snapshot = await call.value(run.poll(version, POLL_S))
         if plan.below is not None:
-            snapshot = plan.below.shown_on(snapshot)
-        if plan.below is None or not finished:  # else another tree may follow
-            call.progress.update(snapshot)
+            snapshot = plan.below.shown_on(snapshot, plan.options.upper_bound)
+        if plan.below is None or snapshot.state is not RunState.FINISHED:
+            call.progress.update(snapshot)  # else another tree may follow
         if not stopping and call.should_stop():
             stopping = True
             await call.value(run.stop())

@@ -210,7 +210,11 @@ class Plan(Known):
         options = {name: given[name] for name, row in OPTIONS.items() if not row.client}
         if self.options.certificate is not None:  # for those who attach elsewhere
             options["certificate"] = str(Path(self.options.certificate).absolute())
-        return Request(options, now - self.began, Known(**self.known()))
+        since = self.began if self.resumed is None else self.resumed
+        if self.trajectory:
+            since = max(since, self.began + self.trajectory[-1].seconds)
+        waited = max(0.0, min(self.earlier.seconds, now - since))
+        return Request(options, now - self.began, Known(**self.known()), waited)
 
     @classmethod
     def of_run(cls, spec: RunSpec, opened: float, options: SolveOptions) -> Plan:

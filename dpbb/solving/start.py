@@ -271,7 +271,7 @@ def chosen_strategy(
     known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
     if not known:
         return Strategy.FROM_BELOW, "no schedule is known"
-    near = min(known) - plan.root_bound <= NEAR * min(known)
+    near = 0 <= min(known) - plan.root_bound <= NEAR * min(known)
     if near and plan.problem.n_jobs >= MANY_JOBS:
         return Strategy.FROM_BELOW, "above the optimum trees of so many jobs explode"
     left = plan.seconds_left(time.monotonic())

@@ -7,7 +7,6 @@ from dataclasses import replace
 from dpbb.coordination import from_below
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.from_below import Below, Step
-from dpbb.coordination.messages import Request
 from dpbb.coordination.snapshot import Left
 from dpbb.result import Improvement, Termination, Totals
 from dpbb.solving.results import result_of, result_without_tree
@@ -95,24 +94,29 @@ def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
 
 
 def test_patience_lasts_from_tree_to_tree():
-    """A schedule at second 3 of ten, eight of them in trees: seven without another."""
+    """Ten seconds, eight in trees; a schedule at the third, or gone on at the sixth."""
     found = (Improvement(3.0, VALUE, "tree"),)
-    spec = below(no_improvement_s=9).spec(0.0, "cpu")
-    for earlier, waited in ((8.0, 7.0), (5.0, 5.0)):
+    for earlier, trajectory, resumed, waited in (
+        *((8.0, found, None, 7.0), (5.0, found, None, 5.0)),
+        *((8.0, (), None, 8.0), (8.0, found, 6.0, 4.0), (8.0, found, 11.0, 0.0)),
+    ):
         way = Below(Step(1, 16), earlier=Totals(seconds=earlier))
-        known = replace(spec.request.known, below=way, trajectory=found)
-        request = Request(spec.request.options, 10.0, known)
-        run = Coordinator(replace(spec, request=request), now=0.0)
-        assert run.limit_reached(8.9 - waited) is None
-        assert run.limit_reached(9.0 - waited) is Termination.NO_IMPROVEMENT
+        changes = {"below": way, "trajectory": trajectory, "resumed": resumed}
+        plan = replace(below(no_improvement_s=9), began=0.0, **changes)
+        run = Coordinator(plan.spec(10.0, "cpu"), now=10.0)
+        assert run.limit_reached(18.9 - waited) is None
+        assert run.limit_reached(19.0 - waited) is Termination.NO_IMPROVEMENT
 
 
 def test_what_is_left_is_only_told_of_a_tree_that_may_be_the_last():
     plan = below()
     now = Coordinator(plan.spec(0.0, "cpu"), now=0.0).snapshot(1.0)
     left = Left(nodes=(1, 2, 3), seconds=(1, 2, 3))
-    earlier = Totals(decomposed=5)
-    for width, told in ((VALUE - 1 - plan.root_bound, None), (99, left)):
-        way = Below(Step(1, plan.root_bound, width), earlier=earlier)
-        shown = way.shown_on(replace(now, left=left, decomposed=2))
+    for ub, value, given, told in (
+        *((VALUE - 1, VALUE, None, None), (VALUE, VALUE, None, left)),
+        *((VALUE, None, None, None), (VALUE, None, VALUE - 1, left)),
+    ):
+        way = Below(Step(1, 0, ub), earlier=Totals(decomposed=5))
+        shown = replace(now, left=left, decomposed=2, value=value)
+        shown = way.shown_on(shown, given)
         assert (shown.left, shown.decomposed) == (told, 7)

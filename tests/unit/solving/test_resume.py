@@ -216,7 +216,9 @@ def test_a_smaller_upper_bound_is_taken_above_that_of_a_step_from_below(tmp_path
     with pytest.raises(OptionError, match=f"at most {VALUE}, .* got {VALUE + 1}"):
         read_saved(path, None, {"upper_bound": VALUE + 1})
     assert below().upper_bound < VALUE - 1
-    assert read_saved(path, None, {"upper_bound": VALUE - 1}).saved is not None
+    plan = read_saved(path, None, {"upper_bound": VALUE - 1})
+    assert plan.options.upper_bound == VALUE - 1
+    assert plan.spec(0.0).upper_bound == below().upper_bound
 
 
 @pytest.mark.parametrize("tuning", ["balance=steal", None, {"balance": "no"}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import permutations
 from threading import Event
 
@@ -11,7 +12,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.estimation.sampling import Sampler
-from dpbb.flowshop import FlowShopProblem, taillard_instance
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions, Strategy
 from dpbb.problem import StartSearch
 from dpbb.progress import Progress
@@ -140,19 +141,20 @@ def many_jobs(**options):
 
 
 @pytest.mark.parametrize(
-    ("bound", "chosen", "why"),
-    [(26457, "from-below", "explode"), (40000, "incumbent", "not there in time")],
+    ("jobs", "above", "is_below"), [(100, 0, True), (99, 0, False), (100, 1, False)]
 )
 def test_many_jobs_come_from_below_where_the_bound_is_near(
-    monkeypatch, bound, chosen, why
+    monkeypatch, jobs, above, is_below
 ):
     """An estimate would say little; one that never comes is not waited for here."""
     monkeypatch.setattr(start, "WAIT_S", 0.0)
-    plan = many_jobs(strategy="auto", heuristics="none", upper_bound=bound)
-    plan = with_heuristics(plan, StartSearch())
+    shop = FlowShopInstance("shop", taillard_instance("ta081").times[:jobs])
+    plan = plan_of(FlowShopProblem(shop), strategy="auto")
+    known = plan.root_bound * 16 // 15 + above  # a sixteenth of it above the bound
+    plan = replace(plan, makespan=known)
     strategy, said = chosen_strategy(plan, engine="cpu", detached=False)
-    assert strategy == chosen
-    assert why in said
+    assert strategy == ("from-below" if is_below else "incumbent")
+    assert ("explode" if is_below else "not there in time") in said
 
 
 @pytest.mark.parametrize(
