@@ -271,22 +271,20 @@ def chosen_strategy(
     known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
     if not known:
         return Strategy.FROM_BELOW, "no schedule is known"
-    near = 0 <= min(known) - plan.root_bound <= NEAR * min(known)
+    ub = min(known)
+    near = 0 <= ub - plan.root_bound <= NEAR * ub
     if near and plan.problem.n_jobs >= MANY_JOBS:
         return Strategy.FROM_BELOW, "above the optimum trees of so many jobs explode"
     left = plan.seconds_left(time.monotonic())
     limit = PATIENCE_S if left is None else max(left, 0.0)
     found = _in_time(
-        partial(_least_seconds, plan, min(known), engine, limit),
-        _patience(left),
-        should_stop,
+        partial(_least_seconds, plan, ub, engine, limit), _patience(left), should_stop
     )
     if found is None:
         return Strategy.INCUMBENT, "the estimate of the tree was not there in time"
     low_s, where = found
     text = (
-        f"the tree below {min(known)} is estimated to take at least "
-        f"{duration(low_s)} {where}"
+        f"the tree below {ub} is estimated to take at least {duration(low_s)} {where}"
     )
     if low_s > limit:
         there = "what is left of the time limit" if left is not None else "that"
